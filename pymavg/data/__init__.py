@@ -1,0 +1,1 @@
+"""From audio to minibatches: data directories, features, CMVN, splicing, shards."""

@@ -1,0 +1,1 @@
+"""Graph search, lattices, word times and scoring."""

@@ -1,0 +1,66 @@
+"""Reading and writing files so that nothing half-written ever carries a final name."""
+
+import contextlib
+import gzip
+import os
+from pathlib import Path
+
+from pymavg.errors import PymavgError
+
+
+@contextlib.contextmanager
+def atomic_open(path, mode="w"):
+    """Open a temporary file beside `path`; on a clean exit it takes the name `path`, after an error it is removed.
+
+    Parameters
+    ----------
+    path : str or Path
+        Final name; a name in .gz is compressed on the way. Its directory is made where it is missing.
+    mode : {"w", "wb"}
+        Text is UTF-8 with plain newlines.
+
+    Raises
+    ------
+    PymavgError
+        When the file cannot be written (disk full, no permission).
+    """
+    path = Path(path)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with _open(temporary, path.suffix == ".gz", mode) as stream:
+            yield stream
+        temporary.replace(path)
+    except OSError as error:
+        reason = error.strerror or error
+        raise PymavgError(f"{path}: cannot be written: {reason}; check disk space and permissions") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _open(path, compressed, mode):
+    text = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
+    if compressed:
+        return gzip.open(path, mode if "b" in mode else mode + "t", compresslevel=4, **text)
+    return open(path, mode, **text)
+
+
+def read_lines(path):
+    """Return the lines of a UTF-8 text file, plain or .gz, without their newlines.
+
+    Raises
+    ------
+    PymavgError
+        When the file is missing, not readable, or not UTF-8.
+    """
+    path = Path(path)
+    try:
+        with _open(path, path.suffix == ".gz", "r") as stream:
+            lines = stream.read().split("\n")
+        return lines if lines[-1] else lines[:-1]  # the last line may lack its newline
+    except FileNotFoundError:
+        raise PymavgError(f"{path}: no such file") from None
+    except UnicodeDecodeError as error:
+        raise PymavgError(f"{path}: not UTF-8 text (byte {error.start})") from None
+    except (OSError, EOFError) as error:
+        raise PymavgError(f"{path}: cannot be read: {error}") from error

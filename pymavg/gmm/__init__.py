@@ -1,0 +1,1 @@
+"""Monophone to speaker-adapted GMM training, trees and forced alignment."""

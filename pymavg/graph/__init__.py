@@ -1,0 +1,1 @@
+"""From lexicon and language model to decoding and training graphs."""

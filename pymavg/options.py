@@ -1,0 +1,108 @@
+"""Command-line options with Kaldi's conventions, on top of argparse.
+
+`--name value` and `--name=value` both work, booleans are written `true` or `false`, a name is never abbreviated, and
+every mistake is one line that says what was found, what was expected and where the help is.
+"""
+
+import argparse
+import sys
+
+from pymavg.errors import PymavgError, did_you_mean
+
+
+def boolean(text):
+    """Parse `true` or `false`."""
+    if text not in ("true", "false"):
+        raise argparse.ArgumentTypeError(f"needs true or false, got '{text}'")
+    return text == "true"
+
+
+def whole(text):
+    """Parse a whole number."""
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"needs a whole number, got '{text}'") from None
+
+
+def real(text):
+    """Parse a finite real number."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if value - value != 0:  # nan or infinite
+        raise argparse.ArgumentTypeError(f"needs a number, got '{text}'")
+    return value
+
+
+def positive(text):
+    """Parse a whole number of at least 1."""
+    value = whole(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"needs a whole number of at least 1, got '{text}'")
+    return value
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser for one tool.
+
+    Parameters
+    ----------
+    tool : str
+        Name after `pymavg`, as in `compute-cmvn`.
+    usage : str
+        The tool module's docstring; printed by `--help` above the option list.
+    """
+
+    def __init__(self, tool, usage):
+        super().__init__(
+            prog=f"pymavg {tool}",
+            description=usage,
+            allow_abbrev=False,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+
+    def add_options_of(self, defaults, **types):
+        """Add an option for each field of the dataclass instance `defaults`: `max_active` is `--max-active`.
+
+        The field's own value is the default and its type the parser, unless `types` names another one.
+        """
+        parse = {bool: boolean, int: whole, float: real, str: str}
+        for name, value in vars(defaults).items():
+            kind = types.get(name, parse.get(type(value), str))
+            shown = str(value).lower() if isinstance(value, bool) else value
+            self.add_argument(f"--{name.replace('_', '-')}", type=kind, default=value, help=f"default {shown}")
+
+    def error(self, message):
+        """Raise a one-line PymavgError instead of printing the whole usage."""
+        message = message.removeprefix("argument ").replace("expected one argument", "needs a value")
+        raise PymavgError(f"{self.prog}: {message} (see {self.prog} --help)")
+
+    def parse_args(self, args=None, namespace=None):
+        """Parse; an unknown option is an error that names the nearest known one."""
+        known, rest = self.parse_known_args(args, namespace)
+        names = [s for action in self._actions for s in action.option_strings]
+        for word in rest:
+            if word.startswith("--"):
+                name = word.split("=")[0]
+                self.error(f"no option {name}{did_you_mean(name, names)}")
+            self.error(f"unexpected argument '{word}'")
+        for action in self._actions:
+            if not action.option_strings and "" in _as_list(getattr(known, action.dest)):
+                self.error(f"<{action.metavar or action.dest}> is an empty string")
+        return known
+
+
+def _as_list(value):
+    return value if isinstance(value, list) else [value]
+
+
+def warn(message):
+    """Print one warning line on standard error."""
+    print(f"WARNING: {message}", file=sys.stderr, flush=True)
+
+
+def log(message):
+    """Print one line for the log on standard error."""
+    print(message, file=sys.stderr, flush=True)

@@ -1,0 +1,1 @@
+"""Model averaging over many workers: the trainer, pretraining, schedules, checkpoints, progress."""
