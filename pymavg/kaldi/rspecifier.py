@@ -1,7 +1,7 @@
 """Kaldi's names for inputs: rspecifiers (`scp:f`, `ark:f`, `ark:cmd |`, `ark:-`) and what stands in an scp line.
 
-A place (Kaldi: rxfilename) is a file, `file:offset`, a command ending in `|`, `-` for the standard input, and any of the
-first two followed by a range of rows and columns, `[0:9]` or `[0:9,2:5]` (both ends included). Files in .gz are
+A place (Kaldi: rxfilename) is a file, `file:offset`, a command ending in `|`, `-` for the standard input, and any of
+the first two followed by a range of rows and columns, `[0:9]` or `[0:9,2:5]` (both ends included). Files in .gz are
 decompressed. Source: Kaldi's util/kaldi-io.cc and util/kaldi-table.cc.
 """
 
@@ -63,6 +63,7 @@ def parse_place(text, root=None, where=""):
     Parameters
     ----------
     text : str
+        A file, `file:offset` or `command |`, with or without a range.
     root : str, optional
         Directory that relative paths start from; without it, as in Kaldi, the current one.
     where : str

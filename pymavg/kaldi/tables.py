@@ -1,14 +1,13 @@
 """Tables: archives (ark) and scripts (scp) of matrices, vectors and alignments, read and written.
 
-Every reader takes an rspecifier (see pymavg.kaldi.rspecifier) and yields (key, value) pairs; damaged data, a missing file
-or a failing pipe is a PymavgError that names file, offset and utterance. Every writer gives its files their final names
-only when all is written.
+Every reader takes an rspecifier (see pymavg.kaldi.rspecifier) and yields (key, value) pairs; damaged data, a missing
+file or a failing pipe is a PymavgError that names file, offset and utterance. Every writer gives its files their final
+names only when all is written.
 
-Own readers instead of the package kaldi-io: that one has no checks of sizes against the bytes present (a cut archive is a
-ValueError of NumPy without a name), skips utterances of an scp file with a printed warning after any error, returns what
-came before a failing pipe's end, knows neither text matrices with ranges nor CM2 headers checked, and edits PATH and
-prints on import. The encodings are a page of code (pymavg.kaldi.stream), which models need as well; the tests compare
-with kaldi-io on the archives that both read.
+The readers are our own and not those of the package kaldi-io, which could not be made safe from outside: it cannot read
+compressed matrices with NumPy 2.4 at all, leaves utterances of an scp file out after any error with no more than a
+printed line, ends in silence where a pipe fails, trusts every size it reads, and edits PATH when imported. The
+encodings are needed for models in any case (pymavg.kaldi.stream); the tests compare with kaldi-io on what both read.
 """
 
 from collections.abc import Mapping

@@ -70,7 +70,7 @@ class TableWriter:
 
 
 class MatrixWriter(TableWriter):
-    """Writes matrices (rows, columns): float32, float64 where `double`, or compressed to 8 bits (CM) where `compress`."""
+    """Writes matrices (rows, columns): float32, float64 with `double`, or in 8 bits (CM) with `compress`."""
 
     def __init__(self, ark, scp=None, compress=False, double=False, binary=True):
         super().__init__(ark, scp, binary)
