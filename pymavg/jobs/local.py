@@ -134,5 +134,5 @@ def _stopped_together(running):
                 for job in running.values():
                     job.end(number)
                 deadline = time.time() + 3
-                while time.time() < deadline and not all([job.finished() for job in running.values()]):
+                while time.time() < deadline and not all(job.finished() for job in running.values()):
                     time.sleep(0.05)

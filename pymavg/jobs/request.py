@@ -74,7 +74,7 @@ class Request:
         if not self.job_name:
             return word
         name = re.escape(self.job_name)
-        above = (os.getcwd(), os.environ.get("PWD", ""), os.environ.get("PYMAVG_ROOT", ""))
+        above = (str(Path.cwd()), os.environ.get("PWD", ""), os.environ.get("PYMAVG_ROOT", ""))
         kept = [re.match(rf"/.*{name}[^/]*(?=/|$)", path) for path in above]
         literal = "|".join(re.escape(match.group()) for match in kept if match) or "(?!)"
         pattern = rf"({literal})(?![^/])|(?<![A-Za-z]){name}(?![A-Za-z])"

@@ -8,14 +8,14 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @contextlib.contextmanager
 def ending_on_signals():
-    """Within this context the first of SIGINT, SIGTERM and SIGHUP raises SystemExit(128 + its number), later ones nothing.
+    """Turn the first of SIGINT, SIGTERM and SIGHUP into SystemExit(128 + its number); later ones do nothing.
 
     So the cleaning up that follows the first signal is never interrupted.
     """
 
     def end(number, _frame):
         for each in SIGNALS:
-            signal.signal(each, signal.SIG_IGN)
+            signal.signal(each, lambda *_: None)
         raise SystemExit(128 + number)
 
     before = {number: signal.signal(number, end) for number in SIGNALS}
