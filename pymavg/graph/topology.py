@@ -30,12 +30,12 @@ def make_topology(nonsilence, silence, num_nonsilence_states=3, num_silence_stat
     Raises
     ------
     PymavgError
-        For fewer than one state (silence: two or three states have no sensible net).
+        For fewer than one state (two states of silence would never be left).
     """
-    if num_nonsilence_states < 1 or num_silence_states < 1 or num_silence_states in (2, 3):
+    if num_nonsilence_states < 1 or num_silence_states < 1 or num_silence_states == 2:
         raise PymavgError(
             f"{num_nonsilence_states} states for speech and {num_silence_states} for silence; expected at least 1, "
-            "and for silence 1 or at least 4"
+            "and for silence 1 or at least 3"
         )
     entries = [left_to_right(num_nonsilence_states), silence_net(num_silence_states)]
     return Topology(entries, dict.fromkeys(nonsilence, 0) | dict.fromkeys(silence, 1))
