@@ -1,0 +1,91 @@
+"""The fixed transform in front of the network, on the device: splicing by index, then shift and rescale.
+
+Frames lie unspliced in device memory, the utterances one after another. A minibatch gathers the context windows of
+its frames by row index, so a frame is stored once and not once for each window it is in.
+"""
+
+import numpy as np
+
+from pymavg.backend import to_device
+from pymavg.errors import PymavgError
+
+
+class FeatureTransform:
+    """Splice, AddShift, Rescale as in nnet1's `final.feature_transform`.
+
+    Parameters
+    ----------
+    components : list of pymavg.kaldi.nnet1 components
+        At most one Splice (first), then any of AddShift and Rescale; none at all is the identity.
+    xp : module
+        `numpy` or `cupy`.
+
+    Raises
+    ------
+    PymavgError
+        When another component is among them.
+    """
+
+    def __init__(self, components, xp=np, dtype=np.float32):
+        self.xp, self.dtype = xp, np.dtype(dtype)
+        self.offsets, scale, shift = np.zeros(1, np.int32), 1.0, 0.0
+        for index, component in enumerate(components):
+            kind = type(component).__name__
+            if kind == "Splice" and index == 0:
+                self.offsets = np.asarray(component.offsets, np.int32)
+            elif kind == "AddShift":
+                shift = shift + np.asarray(component.shift, np.float64)
+            elif kind == "Rescale":
+                factor = np.asarray(component.scale, np.float64)
+                scale, shift = scale * factor, shift * factor
+            else:
+                raise PymavgError(
+                    f"feature transform: component {index + 1} is {kind}; expected a Splice first, then AddShift and "
+                    "Rescale"
+                )
+        self._plain = np.ndim(scale) == 0 and np.ndim(shift) == 0
+        if not self._plain:
+            self._scale = to_device(xp, np.broadcast_to(scale, np.shape(scale + shift)), dtype)
+            self._shift = to_device(xp, np.broadcast_to(shift, np.shape(scale + shift)), dtype)
+        self._offsets = to_device(xp, self.offsets)
+        self._buffer = None
+
+    def output_dim(self, input_dim):
+        """Return the length of an output vector for frames of length `input_dim`."""
+        return input_dim * len(self.offsets)
+
+    def gather(self, feats, rows, first=None, last=None):
+        """Return the transformed context windows of some frames.
+
+        Parameters
+        ----------
+        feats : (F, D)
+            All frames, unspliced, on the device.
+        rows : (N,) int
+            Which frames.
+        first, last : (N,) int or None
+            First and last row of the utterance that each frame belongs to: a window never reaches beyond, the edge
+            frame is repeated instead. None: the first and last of `feats`.
+
+        Returns
+        -------
+        (N, D * number of offsets) array
+            A workspace, valid until the next call.
+        """
+        xp = self.xp
+        first = 0 if first is None else first[:, None]
+        last = len(feats) - 1 if last is None else last[:, None]
+        window = xp.minimum(xp.maximum(rows[:, None] + self._offsets, first), last)  # (N, offsets)
+        n, dim = len(rows), self.output_dim(feats.shape[1])
+        if self._buffer is None or self._buffer.shape[0] < n or self._buffer.shape[1] != dim:
+            self._buffer = xp.empty((n, dim), self.dtype)
+        out = self._buffer[:n]
+        out[...] = feats[window].reshape(n, dim)
+        if not self._plain:
+            out *= self._scale
+            out += self._shift
+        return out
+
+    def apply(self, feats):
+        """Return the transform of all frames of one utterance, (T, D) to (T, out)."""
+        return self.gather(feats, self.xp.arange(len(feats)))
