@@ -1,0 +1,131 @@
+"""What a worker trains: one interface over the network's optimisers and the RBM.
+
+A learner has `theta` (flat parameters), `momenta()` (flat, or None), `learn(block, rows, learn_rate, numbers)`,
+`measures()` (sums of loss, correct frames, frames since the last call), `state()` and `load_state(state)`.
+"""
+
+import numpy as np
+
+from pymavg.backend import to_host
+from pymavg.data.minibatches import generator
+from pymavg.nnet.loss import evaluate, new_stats
+
+FRAMES_PER_STEP = 500_000  # of RBM training, between two steps of momentum and learning rate
+MOMENTUM_FIRST, MOMENTUM_LAST, MOMENTUM_STEPS = 0.5, 0.9, 40
+
+
+class FrameLearner:
+    """Frame classification by a network.
+
+    Parameters
+    ----------
+    optimizer : pymavg.nnet.optimizer's
+    transform : pymavg.nnet.features.FeatureTransform
+    """
+
+    def __init__(self, optimizer, transform):
+        self.optimizer, self.transform, self.net = optimizer, transform, optimizer.net
+        self.theta = self.net.theta
+
+    def momenta(self):
+        """Return the flat momentum, or None."""
+        return getattr(self.optimizer, "momenta", lambda: None)()
+
+    def learn(self, block, rows, learn_rate, numbers):
+        """Train on the minibatch of `rows` of `block`."""
+        x = self.transform.gather(block.feats, rows, block.first[rows], block.last[rows])
+        self.optimizer.step(x, block.targets[rows], learn_rate)
+
+    def is_sound(self):
+        """Return whether the loss so far is finite, where that costs nothing: on the host."""
+        return not isinstance(self.theta, np.ndarray) or np.isfinite(self.optimizer.stats[0])
+
+    def measures(self):
+        """Return the sums (loss, correct, frames) since the last call; waits for the device."""
+        loss, correct, frames = to_host(self.optimizer.stats).tolist()
+        self.optimizer.reset_stats()
+        return loss, correct, frames
+
+    def evaluate(self, epoch):
+        """Return (loss, correct, frames) over the minibatches of an Epoch, without training."""
+        stats = new_stats(self.net.xp)
+        while epoch.left:
+            block, rows = epoch.take()
+            x = self.transform.gather(block.feats, rows, block.first[rows], block.last[rows])
+            evaluate(self.net, x, block.targets[rows], None, self.optimizer.options.objective_function, stats)
+        return to_host(stats)
+
+    def state(self):
+        """Return the optimiser's state, theta not included."""
+        return self.optimizer.state()
+
+    def load_state(self, state):
+        """Take over what `state` returned."""
+        self.optimizer.load_state(state)
+
+
+class RbmLearner:
+    """One RBM on the output of the layers trained before it.
+
+    Parameters
+    ----------
+    rbm : pymavg.nnet.rbm.Rbm
+    transform : pymavg.nnet.features.FeatureTransform
+    below : pymavg.nnet.network.Network or None
+        The layers trained before.
+    l2 : float
+    share : int
+        Number of workers: the schedule counts the frames of all.
+    with_bug : bool
+        Kaldi's default: the momentum is 0.9 from the second minibatch on, the rate follows its schedule.
+    """
+
+    def __init__(self, rbm, transform, below, l2, share, with_bug=True):
+        self.rbm, self.transform, self.below = rbm, transform, below
+        self.l2, self.share, self.with_bug = l2, share, with_bug
+        self.theta = rbm.theta
+        self.frames = 0
+
+    def momenta(self):
+        """Return the flat momentum."""
+        return self.rbm.correction
+
+    def learn(self, block, rows, learn_rate, numbers):
+        """Train on the minibatch of `rows` of `block`; `numbers` seed the samples."""
+        v = self.transform.gather(block.feats, rows, block.first[rows], block.last[rows])
+        if self.below is not None:
+            v = self.below.forward(v)
+        factor, momentum = rbm_schedule(self.frames * self.share, self.frames == 0, self.with_bug)
+        self.rbm.step(v, learn_rate * factor, momentum, self.l2, generator(*numbers))
+        self.frames += len(rows)
+
+    def is_sound(self):
+        """Return whether the error so far is finite, where that costs nothing: on the host."""
+        return not isinstance(self.theta, np.ndarray) or np.isfinite(self.rbm.stats[0])
+
+    def measures(self):
+        """Return the sums (squared error, rescues, frames) since the last call."""
+        error, frames, rescues = to_host(self.rbm.stats).tolist()
+        self.rbm.reset_stats()
+        return error, rescues, frames
+
+    def state(self):
+        """Return the RBM's state and the frames seen."""
+        return {**self.rbm.state(), "frames": np.int64(self.frames)}
+
+    def load_state(self, state):
+        """Take over what `state` returned."""
+        self.rbm.load_state(state)
+        self.frames = int(state["frames"])
+
+
+def rbm_schedule(frames, first, with_bug=True):
+    """Return (factor of the learning rate, momentum) of RBM training after some frames.
+
+    m_s = min(0.9, 0.5 + n·0.4/40), n = ⌊frames / 500,000⌋; the rate is lr_0 (1 − m_s); the momentum is m_s, or with
+    Kaldi's "bug" 0.9 but for the first minibatch (rbm-train-cd1-frmshuff).
+    """
+    step = frames // FRAMES_PER_STEP
+    rise = (MOMENTUM_LAST - MOMENTUM_FIRST) / MOMENTUM_STEPS
+    scheduled = min(MOMENTUM_LAST, MOMENTUM_FIRST + step * rise)
+    return 1.0 - scheduled, MOMENTUM_LAST if with_bug and not first else scheduled
