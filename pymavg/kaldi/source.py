@@ -82,6 +82,13 @@ class ByteSource:
         self._cursor += n
         return self._data[self._cursor - n : self._cursor]
 
+    def rest(self):
+        """Return all bytes that are left."""
+        n = LIMIT
+        while self.have(n) == n:
+            n *= 2
+        return self.take(self.have(n), "bytes")
+
     def array(self, dtype, shape, what="values"):
         """Return the next values as a writable array of `shape`, copied once."""
         dtype, count = np.dtype(dtype), int(np.prod(shape, dtype=object))
