@@ -1,0 +1,215 @@
+"""Kaldi's data directories: a handful of sorted text tables keyed by utterance, speaker or recording.
+
+    utt2spk spk2utt text segments wav.scp feats.scp cmvn.scp utt2num_frames utt2dur reco2dur reco2file_and_channel …
+
+Without `segments` each recording of wav.scp is one utterance of the same name.
+"""
+
+import contextlib
+import os
+from functools import cached_property
+from pathlib import Path
+
+from pymavg.errors import PymavgError
+from pymavg.kaldi.tables import MatrixScp, read_token_map
+
+BY_UTTERANCE = (
+    "utt2spk",
+    "text",
+    "segments",
+    "feats.scp",
+    "vad.scp",
+    "utt2lang",
+    "utt2uniq",
+    "utt2dur",
+    "utt2num_frames",
+)
+BY_SPEAKER = ("spk2utt", "spk2gender", "cmvn.scp")
+BY_RECORDING = ("wav.scp", "reco2file_and_channel", "reco2dur")
+TABLES = BY_UTTERANCE + BY_SPEAKER + BY_RECORDING
+REFERENCES = ("stm", "glm")  # belong to the whole set, so a subset has none
+
+
+class DataDir:
+    """A data directory, its tables read when first asked for.
+
+    Parameters
+    ----------
+    path : str or Path
+
+    Attributes
+    ----------
+    utts : list of str
+        All utterances (the keys of utt2spk) in C order.
+    utt2spk, text : dict
+        Utterance -> speaker; utterance -> words in one string.
+    spk2utt : dict
+        Speaker -> sorted list of utterances; derived from utt2spk.
+    segments : dict
+        Utterance -> (recording, start, end) in seconds, where an end of -1 is the recording's.
+    wav : dict
+        Recording -> file name or command ending in `|`.
+    utt2num_frames, utt2dur, reco2dur : dict
+        Utterance -> int; utterance or recording -> seconds.
+    feats : MatrixScp
+        Utterance -> float32 (frames, dimension), read when asked for.
+
+    Raises
+    ------
+    PymavgError
+        When the directory has no utt2spk; later, when a table asked for is missing or malformed.
+    """
+
+    def __init__(self, path):
+        self.path = Path(path)
+        if not self.has("utt2spk"):
+            raise PymavgError(f"{self.path}/utt2spk: no such file; a data directory (see README.md) expected")
+
+    def __repr__(self):
+        return f"DataDir({str(self.path)!r})"
+
+    def has(self, name):
+        """Return whether the table `name` is there."""
+        return (self.path / name).is_file()
+
+    def table(self, name):
+        """Return any table as a dict: key -> rest of the line, in C order."""
+        table = read_token_map(self.path / name)
+        return dict(sorted(table.items()))
+
+    @cached_property
+    def utt2spk(self):
+        """Utterance -> speaker."""
+        return self.table("utt2spk")
+
+    @cached_property
+    def utts(self):
+        """All utterances in C order."""
+        return list(self.utt2spk)
+
+    @cached_property
+    def spk2utt(self):
+        """Speaker -> list of utterances."""
+        return group(self.utts, self.utt2spk.__getitem__)
+
+    @cached_property
+    def text(self):
+        """Utterance -> words in one string."""
+        return self.table("text")
+
+    @cached_property
+    def wav(self):
+        """Recording -> file name or command."""
+        return self.table("wav.scp")
+
+    @cached_property
+    def segments(self):
+        """Utterance -> (recording, start, end); without the file, each recording as a whole."""
+        if not self.has("segments"):
+            return {utt: (utt, 0.0, -1.0) for utt in self.utts}
+        return {utt: self._segment(utt, rest) for utt, rest in self.table("segments").items()}
+
+    def _segment(self, utt, rest):
+        with contextlib.suppress(ValueError):
+            recording, start, end = rest.split()
+            return recording, float(start), float(end)
+        raise PymavgError(f"{self.path}/segments: {utt}: '<recording> <start> <end>' expected, found '{rest}'")
+
+    @cached_property
+    def utt2num_frames(self):
+        """Utterance -> number of frames."""
+        return self._numbers("utt2num_frames", int)
+
+    @cached_property
+    def utt2dur(self):
+        """Utterance -> seconds."""
+        return self._numbers("utt2dur", float)
+
+    @cached_property
+    def reco2dur(self):
+        """Recording -> seconds."""
+        return self._numbers("reco2dur", float)
+
+    def _numbers(self, name, kind):
+        values = {}
+        for key, text in self.table(name).items():
+            try:
+                values[key] = kind(text)
+            except ValueError:
+                raise PymavgError(f"{self.path}/{name}: {key}: a number expected, found '{text}'") from None
+        return values
+
+    @cached_property
+    def feats(self):
+        """Utterance -> feature matrix."""
+        if not self.has("feats.scp"):
+            raise PymavgError(f"{self.path}/feats.scp: no such file; run steps/make_mfcc.sh or make_fbank.sh first")
+        return MatrixScp(self.path / "feats.scp")
+
+    def conversation(self, utt):
+        """Return the conversation that an utterance belongs to: what all channels of its recording share."""
+        recording = self.segments[utt][0]
+        return self._conversations.get(recording, recording)
+
+    @cached_property
+    def _conversations(self):
+        if not self.has("reco2file_and_channel"):
+            return {}
+        return {reco: rest.split()[0] for reco, rest in self.table("reco2file_and_channel").items()}
+
+    def select(self, utts):
+        """Return the tables restricted to some utterances: dict name -> dict, as write_tables takes it."""
+        utts = sorted(utts)
+        speakers = group(utts, self.utt2spk.__getitem__)
+        recordings = {self.segments[utt][0] for utt in utts if utt in self.segments}
+        kept = {}
+        for names, keys in ((BY_UTTERANCE, utts), (BY_SPEAKER, speakers), (BY_RECORDING, recordings)):
+            for name in filter(self.has, names):
+                table = self.table(name)
+                kept[name] = {key: table[key] for key in keys if key in table}
+        return kept | {"spk2utt": {spk: " ".join(members) for spk, members in speakers.items()}}
+
+
+def group(keys, key_of):
+    """Return the dict key_of(key) -> list of keys, both in C order."""
+    groups = {}
+    for key in sorted(keys):
+        groups.setdefault(key_of(key), []).append(key)
+    return dict(sorted(groups.items()))
+
+
+def write_tables(path, tables, replace=True):
+    """Write the tables of a data directory; all are written beside, then renamed together.
+
+    Parameters
+    ----------
+    path : str or Path
+        The directory, made where it is missing.
+    tables : dict
+        Name -> (key -> rest of the line); written in C order of the keys.
+    replace : bool
+        Remove the tables that the directory has and `tables` lacks: they would be stale.
+
+    Raises
+    ------
+    PymavgError
+        When a file cannot be written; then all stay as they were.
+    """
+    path = Path(path)
+    beside = {name: path / f".{name}.{os.getpid()}.tmp" for name in tables}
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        for name, table in tables.items():
+            lines = [f"{key} {rest}".rstrip(" ") + "\n" for key, rest in sorted(table.items())]
+            beside[name].write_text("".join(lines), encoding="utf-8", newline="\n")
+        for name in TABLES if replace else ():
+            if name not in tables:
+                (path / name).unlink(missing_ok=True)
+        for name, temporary in beside.items():
+            temporary.replace(path / name)
+    except OSError as error:
+        reason = error.strerror or error
+        raise PymavgError(f"{path}: cannot be written: {reason}; check disk space and permissions") from error
+    finally:
+        for temporary in beside.values():
+            temporary.unlink(missing_ok=True)
