@@ -117,11 +117,12 @@ class Rbm:
         """
         xp = self.xp
         std, std_recon = self.operations.deviation(data), self.operations.deviation(recon)
-        exploded = std_recon > 2 * std
+        exploded = (std_recon > 2 * std) & (std > 0)  # constant data are no measure
         rate = xp.where(exploded, 0.0, learn_rate * self.rate_scale)
         self.rate_scale *= xp.where(exploded, RESCUE_LEARN_RATE, 1.0)
         self.stats[2] += exploded
-        return rate, xp.where(exploded, 0.0, momentum), xp.where(exploded, std / std_recon, 1.0)
+        keep = xp.where(exploded, std / xp.where(exploded, std_recon, 1.0), 1.0)
+        return rate, xp.where(exploded, 0.0, momentum), keep
 
     def restore_learn_rate(self):
         """End the effect of earlier rescues on the learning rate; a new step of the schedule does it too."""
