@@ -1,0 +1,108 @@
+"""Statistics of one EM pass: what each Gaussian explains of the frames aligned to its pdf.
+
+With γ_tk the posterior of Gaussian k of the pdf at frame t, the statistics are Σ γ_tk, Σ γ_tk x_t and Σ γ_tk x_t²
+(Kaldi's gmm/mle-am-diag-gmm.cc). The frames are sorted by pdf, so each pdf costs two small matrix products.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pymavg.errors import PymavgError
+from pymavg.files import atomic_open
+
+CHUNK = 8192  # frames of one pdf taken at once
+
+
+@dataclass
+class GmmStats:
+    """Statistics for one update; the sum of two is what their data together would have given.
+
+    Attributes
+    ----------
+    occupancy : float64 (G,)
+        Σ γ
+    first, second : float64 (G, D)
+        Σ γ x and Σ γ x²
+    transitions : float64 (num_tids + 1,)
+        Frames of each transition-id.
+    loglike, frames : float
+        Sum over frames of log p(x | pdf), and their number.
+    """
+
+    occupancy: np.ndarray
+    first: np.ndarray
+    second: np.ndarray
+    transitions: np.ndarray
+    loglike: float = 0.0
+    frames: float = 0.0
+
+    @classmethod
+    def zeros(cls, gmm, num_tids):
+        """Return empty statistics for a model."""
+        shape = (gmm.num_gauss, gmm.dim)
+        return cls(np.zeros(shape[0]), np.zeros(shape), np.zeros(shape), np.zeros(num_tids + 1))
+
+    def add(self, other, name):
+        """Add other statistics, which messages call `name`."""
+        if other.first.shape != self.first.shape or other.transitions.shape != self.transitions.shape:
+            raise PymavgError(
+                f"{name}: statistics of {other.first.shape[0]} Gaussians × {other.first.shape[1]}, "
+                f"expected {self.first.shape[0]} × {self.first.shape[1]}; it belongs to another model: remove it"
+            )
+        for field, value in vars(other).items():
+            setattr(self, field, getattr(self, field) + value)
+
+    def save(self, path):
+        """Write to an .npz file."""
+        with atomic_open(path, "wb") as stream:
+            np.savez(stream, **vars(self))
+
+
+def load_stats(path):
+    """Read what `GmmStats.save` wrote."""
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            fields = {name: arrays[name] for name in GmmStats.__dataclass_fields__}
+    except FileNotFoundError:
+        raise PymavgError(f"{path}: no such file; look for the failed job in the logs of this pass") from None
+    except (OSError, ValueError, KeyError, EOFError) as error:
+        raise PymavgError(f"{path}: not statistics of pymavg ({error}); remove it and run the pass again") from error
+    return GmmStats(**fields)
+
+
+def accumulate(stats, gmm, tid_pdf, feats, tids):
+    """Add the frames of one or many utterances to `stats`.
+
+    Parameters
+    ----------
+    stats : GmmStats
+    gmm : AmDiagGmm
+    tid_pdf : int32 (num_tids + 1,)
+    feats : float32 (T, D)
+    tids : int32 (T,)
+        Transition-id of each frame.
+    """
+    stats.transitions += np.bincount(tids, minlength=len(stats.transitions))
+    stats.frames += len(tids)
+    pdf = tid_pdf[tids]
+    order = np.argsort(pdf, kind="stable")
+    bounds = np.searchsorted(pdf[order], np.arange(gmm.num_pdfs + 1))
+    for p in np.flatnonzero(np.diff(bounds)):
+        rows = slice(gmm.offset[p], gmm.offset[p + 1])
+        for first in range(bounds[p], bounds[p + 1], CHUNK):
+            frames = order[first : min(first + CHUNK, bounds[p + 1])]
+            _accumulate_pdf(stats, gmm, rows, feats[frames].astype(np.float64))
+
+
+def _accumulate_pdf(stats, gmm, rows, x):
+    squares = x * x
+    likes = x @ gmm.means_invvars[rows].T - 0.5 * squares @ gmm.inv_vars[rows].T + gmm.gconsts[rows]  # (T, K)
+    largest = likes.max(1, keepdims=True)
+    posterior = np.exp(likes - largest)
+    total = posterior.sum(1, keepdims=True)
+    posterior /= total
+    stats.occupancy[rows] += posterior.sum(0)
+    stats.first[rows] += posterior.T @ x
+    stats.second[rows] += posterior.T @ squares
+    stats.loglike += float(largest.sum() + np.log(total).sum())
