@@ -69,7 +69,6 @@ class FeatureExtractor:
             (2 <= frame.frame_length_ms * self.rate / 1000 <= 1e6, "--frame-length of at least two samples"),
             (0 <= frame.preemph_coeff <= 1, "--preemphasis-coefficient from 0 to 1"),
             (frame.window_type in _WINDOWS, f"--window-type {', '.join(_WINDOWS)}"),
-            (frame.round_to_power_of_two, "--round-to-power-of-two=true"),
             (3 <= mel.num_bins <= 1000, "--num-mel-bins from 3 to 1000"),
             (0 <= mel.low_freq < high <= nyquist, f"0 <= --low-freq < --high-freq <= {nyquist:g}"),
             (1 <= num_ceps <= mel.num_bins, "--num-ceps from 1 to --num-mel-bins"),
