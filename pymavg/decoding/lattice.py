@@ -45,6 +45,14 @@ def _topological_rank(source, target, num_states):
     return rank
 
 
+def gather(offset, tids, arcs):
+    """Return (offset, tids) of the sequences of these arcs, in this order."""
+    length = np.diff(offset)[arcs]
+    new = np.concatenate([[0], np.cumsum(length)]).astype(np.int64)
+    taken = np.repeat(offset[arcs] - new[:-1], length) + np.arange(new[-1])
+    return new, np.asarray(tids, np.int32)[taken]
+
+
 @dataclass
 class Lattice:
     """A lattice of S states and A arcs; paths lead from state 0 to state S-1.
@@ -79,29 +87,25 @@ class Lattice:
     def from_arcs(cls, num_states, source, target, word, graph_cost, acoustic_cost, tids, name="lattice"):
         """Build from arcs in any order, state 0 the start and the highest one the end.
 
-        `tids` is one transition-id (0: none) for each arc, or a list of sequences.
+        `tids` is one transition-id (0: none) for each arc, or a pair (offset, tids) as in the attributes.
 
         Raises
         ------
         PymavgError
-            When arcs form a cycle.
+            When arcs form a cycle, or no path leads to the end.
         """
         source, target = np.asarray(source, np.int32), np.asarray(target, np.int32)
-        rank = _topological_rank(source, target, num_states)
-        if rank.min() < 0:
-            raise PymavgError(f"{name}: the lattice has a cycle of arcs without transition-ids; the graph is wrong")
-        # unreachable states could precede the start or follow the end; the places of these two are fixed
-        rank[0], rank[-1] = -1, num_states
-        rank = np.argsort(np.argsort(rank, kind="stable"), kind="stable")
-        source, target = rank[source].astype(np.int32), rank[target].astype(np.int32)
+        if not (source < target).all():
+            rank = _topological_rank(source, target, num_states)
+            if rank.min() < 0:
+                raise PymavgError(f"{name}: arcs without transition-ids form a cycle; the graph is wrong")
+            rank[0], rank[-1] = -1, num_states  # states on no path might lie before the start or behind the end
+            rank = np.argsort(np.argsort(rank, kind="stable"), kind="stable")
+            source, target = rank[source].astype(np.int32), rank[target].astype(np.int32)
         order = np.lexsort((target, source))
-        if isinstance(tids, np.ndarray):
-            tids = tids.astype(np.int32)[order]
-            offset, tids = np.concatenate([[0], np.cumsum(tids > 0)]), tids[tids > 0]
-        else:
-            tids = [tids[a] for a in order]
-            offset = np.concatenate([[0], np.cumsum([len(t) for t in tids])]).astype(np.int64)
-            tids = np.concatenate([np.zeros(0, np.int32), *tids]).astype(np.int32)
+        if not isinstance(tids, tuple):
+            tids = np.concatenate([[0], np.cumsum(tids > 0)]), tids[tids > 0]
+        offset, tids = gather(*tids, order)
         word = np.asarray(word, np.int32)[order]
         graph_cost, acoustic_cost = np.asarray(graph_cost, float)[order], np.asarray(acoustic_cost, float)[order]
         lattice = cls(num_states, source[order], target[order], word, graph_cost, acoustic_cost, offset, tids)
@@ -143,9 +147,6 @@ class Lattice:
         used[[0, -1]] = True
         used[self.source[arcs]] = used[self.target[arcs]] = True
         number = (np.cumsum(used) - 1).astype(np.int32)
-        length = np.diff(self.offset)[arcs]
-        offset = np.concatenate([[0], np.cumsum(length)])
-        taken = np.repeat(self.offset[arcs] - offset[:-1], length) + np.arange(offset[-1])
         return Lattice(
             int(used.sum()),
             number[self.source[arcs]],
@@ -153,8 +154,7 @@ class Lattice:
             self.word[arcs],
             self.graph_cost[arcs],
             self.acoustic_cost[arcs],
-            offset,
-            self.tids[taken],
+            *gather(self.offset, self.tids, arcs),
             self.reached_final,
         )
 

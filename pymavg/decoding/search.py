@@ -52,9 +52,34 @@ def _grown(links, used, wanted):
     size = max(2 * links.arc.size, used + wanted)
     source, target = np.empty(size, np.int32), np.empty(size, np.int32)
     arc, slack = np.empty(size, np.int32), np.empty(size, np.float64)
-    source[:used], target[:used] = links.source[:used], links.target[:used]
-    arc[:used], slack[:used] = links.arc[:used], links.slack[:used]
+    for k in range(used):  # slice assignment takes 4 s to compile
+        source[k], target[k], arc[k], slack[k] = links.source[k], links.target[k], links.arc[k], links.slack[k]
     return Links(source, target, arc, slack)
+
+
+@njit(cache=True)
+def _smallest(values, k):
+    """Return the value that has `k` before it when sorted: Hoare's selection (np.partition takes 10 s to compile)."""
+    values = values.copy()
+    low, high = 0, values.size - 1
+    while low < high:
+        pivot, i, j = values[(low + high) // 2], low, high
+        while i <= j:
+            while values[i] < pivot:
+                i += 1
+            while values[j] > pivot:
+                j -= 1
+            if i <= j:
+                values[i], values[j] = values[j], values[i]
+                i += 1
+                j -= 1
+        if k <= j:
+            high = j
+        elif k >= i:
+            low = i
+        else:
+            break
+    return values[k]
 
 
 @njit(cache=True)
@@ -63,12 +88,12 @@ def _cutoff(cost, pruning):
     best = cost.min()
     by_beam = best + pruning.beam
     if cost.size > pruning.max_active:
-        by_count = np.partition(cost, pruning.max_active)[pruning.max_active]
+        by_count = _smallest(cost, pruning.max_active)
         if by_count < by_beam:
             return by_count, by_count - best + pruning.beam_delta
     by_count = np.inf  # fewer than min-active tokens: all go on
     if cost.size > pruning.min_active:
-        by_count = np.partition(cost, pruning.min_active)[pruning.min_active] if pruning.min_active > 0 else best
+        by_count = _smallest(cost, pruning.min_active) if pruning.min_active > 0 else best
     if by_count > by_beam:
         return by_count, by_count - best + pruning.beam_delta
     return by_beam, pruning.beam
@@ -185,13 +210,9 @@ def _settle(links, low, high, kept, cost, beam, source_base, target_base):
 def _prune(links, tokens, emitting, ends, last, extra, beam):
     """Drop what lies on no path within `beam` and renumber the tokens, in place.
 
-    Parameters
-    ----------
-    tokens : ndarray (T+2,)
-        Number of the first token of each frame; `emitting` and `ends` (T+2,) where its emitting and its epsilon links
-        end; frame f's links begin at ends[f] and all are shifted by one: index f+1 belongs to frame f.
-    extra : ndarray (tokens,)
-        Cost above the best path of the best path through a token: set for the tokens of frame `last`, inf before.
+    Frame f has tokens tokens[f] .. tokens[f+1], emitting links ends[f] .. emitting[f+1] and epsilon links from there to
+    ends[f+1]. `extra` (tokens,) is how much worse than the best path the best path through a token is: set for the
+    tokens of frame `last`, infinite before.
     """
     for f in range(last, -1, -1):
         changed = True
@@ -257,11 +278,15 @@ def search(graph, start, loglikes, scale, pruning):
     Parameters
     ----------
     graph : Graph
+        With `start` as its start state.
     start : int
-        Its start state.
+        State number.
     loglikes : ndarray (T, P) float32
-        Acoustic log-likelihoods, unscaled; `scale` multiplies them.
+        Acoustic log-likelihoods.
+    scale : float
+        Multiplies them.
     pruning : Pruning
+        Bounds of the search.
 
     Returns
     -------
@@ -283,7 +308,7 @@ def search(graph, start, loglikes, scale, pruning):
     tokens, emitting = np.zeros(num_frames + 2, np.int64), np.zeros(num_frames + 2, np.int64)
     ends = np.zeros(num_frames + 2, np.int64)
     links = Links(np.empty(1024, np.int32), np.empty(1024, np.int32), np.empty(1024, np.int32), np.empty(1024))
-    n, used, limit = 1, 0, pruning.beam
+    n, used, limit = np.int64(1), np.int64(0), pruning.beam
     new_state[0], new_cost[0], slot[start] = start, 0.0, 0
     for f in range(num_frames + 1):
         if f > 0:  # frame 0 has the start token only
