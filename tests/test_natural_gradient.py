@@ -7,9 +7,9 @@ import pytest
 
 from pymavg.kaldi import nnet1
 from pymavg.kaldi.tables import read_matrices
+from pymavg.nnet.dispatch import operations
 from pymavg.nnet.natural_gradient import OnlinePreconditioner
 from pymavg.nnet.network import Network
-from pymavg.nnet.operations import operations
 from pymavg.nnet.optimizer import OptimizerOptions, make_optimizer
 from pymavg.nnet.simple_preconditioner import SimplePreconditioner, precondition
 

@@ -12,7 +12,7 @@ import numpy as np
 from pymavg.backend import to_device, to_host
 from pymavg.errors import PymavgError
 from pymavg.kaldi import nnet1
-from pymavg.nnet.operations import operations
+from pymavg.nnet.dispatch import operations
 
 ACTIVATIONS = {"sigmoid": "Sigmoid", "tanh": "Tanh", "relu": "Relu", "softmax": "Softmax"}
 

@@ -1,20 +1,11 @@
 """The few array operations that training consists of, written once in plain formulas for any array module.
 
 `Operations` is the definition, in the words of NumPy's interface, which CuPy shares; it runs on both and in every
-precision. `HostOperations` is the same on float32 NumPy arrays at the speed of the matrix products: BLAS that
-accumulates in place, and loops of one pass (host_kernels.py). All arrays are C-contiguous; shapes are (N, D) for N
-frames.
+precision. Its subclasses are the same at the speed of the matrix products (host_operations.py). All arrays are
+C-contiguous; shapes are (N, D) for N frames.
 """
 
 import numpy as np
-from scipy.linalg import blas
-
-
-def operations(xp, dtype):
-    """Return the fastest operations there are for arrays of `xp` and `dtype`."""
-    if xp is np and np.dtype(dtype) == np.float32:
-        return HostOperations()
-    return Operations(xp)
 
 
 class Operations:
@@ -83,7 +74,7 @@ class Operations:
         """Return float32 numbers in [0, 1), a pure function of `key` (int) and the position."""
         xp = self.xp
         index = xp.arange(int(np.prod(shape)), dtype=xp.uint32)
-        low, high = np.uint32(key & 0xFFFFFFFF), np.uint32(key >> 32 & 0xFFFFFFFF)
+        low, high = key_words(key)
         bits = _mix(_mix(index ^ low) + high) >> np.uint32(8)
         return (bits.astype(xp.float32) * np.float32(2.0**-24)).reshape(shape)
 
@@ -178,6 +169,15 @@ class Operations:
         weight *= scale[:, None].astype(weight.dtype)
 
 
+def key_words(key):
+    """Return two well-mixed 32-bit words of a key (splitmix64), so that successive keys share nothing."""
+    z = (key + 0x9E3779B97F4A7C15) & 0xFFFFFFFFFFFFFFFF
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & 0xFFFFFFFFFFFFFFFF
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & 0xFFFFFFFFFFFFFFFF
+    z ^= z >> 31
+    return np.uint32(z & 0xFFFFFFFF), np.uint32(z >> 32)
+
+
 def _mix(x):
     """Scatter 32-bit words: two rounds of multiply and shift (constants found by C. Wellons' search, public domain)."""
     x = x ^ (x >> np.uint32(16))
@@ -185,15 +185,3 @@ def _mix(x):
     x = x ^ (x >> np.uint32(15))
     x = x * np.uint32(0x846CA68B)
     return x ^ (x >> np.uint32(16))
-
-
-class HostOperations(Operations):
-    """The same on float32 NumPy arrays, in place and in one pass each."""
-
-    def __init__(self):
-        super().__init__(np)
-
-    def gemm(self, a, b, out, alpha=1.0, beta=0.0, trans_a=False, trans_b=False):
-        """Set out = alpha op(a) op(b) + beta out by one BLAS call, without a copy."""
-        # BLAS stores columns: out' = alpha op(b)' op(a)' + beta out', and x.T of a C-contiguous x is its x'.
-        blas.sgemm(float(alpha), b.T, a.T, float(beta), out.T, trans_a=trans_b, trans_b=trans_a, overwrite_c=True)

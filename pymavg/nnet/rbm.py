@@ -10,7 +10,7 @@ import numpy as np
 from pymavg.backend import to_device, to_host
 from pymavg.errors import PymavgError
 from pymavg.kaldi import nnet1
-from pymavg.nnet.operations import operations
+from pymavg.nnet.dispatch import operations
 
 RESCUE_LEARN_RATE = 0.9
 MEAN_LIMITS = 1e-4, 1 - 1e-4  # of a visible unit's mean activation, for its first bias
