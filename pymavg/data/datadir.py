@@ -5,11 +5,11 @@
 Without `segments` each recording of wav.scp is one utterance of the same name.
 """
 
-import contextlib
 import os
 from functools import cached_property
 from pathlib import Path
 
+from pymavg.data.segments import Segment, read_segments
 from pymavg.errors import PymavgError
 from pymavg.kaldi.tables import MatrixScp, read_token_map
 
@@ -46,7 +46,7 @@ class DataDir:
     spk2utt : dict
         Speaker -> sorted list of utterances; derived from utt2spk.
     segments : dict
-        Utterance -> (recording, start, end) in seconds, where an end of -1 is the recording's.
+        Utterance -> Segment; without the file, each recording as a whole.
     wav : dict
         Recording -> file name or command ending in `|`.
     utt2num_frames, utt2dur, reco2dur : dict
@@ -104,16 +104,10 @@ class DataDir:
 
     @cached_property
     def segments(self):
-        """Utterance -> (recording, start, end); without the file, each recording as a whole."""
+        """Utterance -> Segment; without the file, each recording as a whole."""
         if not self.has("segments"):
-            return {utt: (utt, 0.0, -1.0) for utt in self.utts}
-        return {utt: self._segment(utt, rest) for utt, rest in self.table("segments").items()}
-
-    def _segment(self, utt, rest):
-        with contextlib.suppress(ValueError):
-            recording, start, end = rest.split()
-            return recording, float(start), float(end)
-        raise PymavgError(f"{self.path}/segments: {utt}: '<recording> <start> <end>' expected, found '{rest}'")
+            return {utt: Segment(utt, utt, 0.0, None, None, f"{self.path}/wav.scp") for utt in self.utts}
+        return {segment.utterance: segment for segment in read_segments(self.path / "segments")}
 
     @cached_property
     def utt2num_frames(self):
@@ -148,7 +142,7 @@ class DataDir:
 
     def conversation(self, utt):
         """Return the conversation that an utterance belongs to: what all channels of its recording share."""
-        recording = self.segments[utt][0]
+        recording = self.segments[utt].recording
         return self._conversations.get(recording, recording)
 
     @cached_property
@@ -161,13 +155,13 @@ class DataDir:
         """Return the tables restricted to some utterances: dict name -> dict, as write_tables takes it."""
         utts = sorted(utts)
         speakers = group(utts, self.utt2spk.__getitem__)
-        recordings = {self.segments[utt][0] for utt in utts if utt in self.segments}
+        recordings = {self.segments[utt].recording for utt in utts if utt in self.segments}
         kept = {}
         for names, keys in ((BY_UTTERANCE, utts), (BY_SPEAKER, speakers), (BY_RECORDING, recordings)):
             for name in filter(self.has, names):
                 table = self.table(name)
                 kept[name] = {key: table[key] for key in keys if key in table}
-        return kept | {"spk2utt": {spk: " ".join(members) for spk, members in speakers.items()}}
+        return kept | {"spk2utt": join_members(speakers)}
 
 
 def group(keys, key_of):
@@ -178,8 +172,15 @@ def group(keys, key_of):
     return dict(sorted(groups.items()))
 
 
+def join_members(groups):
+    """Return a table as in spk2utt from the dict speaker -> list of utterances."""
+    return {key: " ".join(members) for key, members in groups.items()}
+
+
 def write_tables(path, tables, replace=True):
     """Write the tables of a data directory; all are written beside, then renamed together.
+
+    A file that has the right content already is left alone, with its time, so that what was made from it stays fresh.
 
     Parameters
     ----------
@@ -196,12 +197,12 @@ def write_tables(path, tables, replace=True):
         When a file cannot be written; then all stay as they were.
     """
     path = Path(path)
-    beside = {name: path / f".{name}.{os.getpid()}.tmp" for name in tables}
+    changed = changed_tables(path, tables)
+    beside = {name: path / f".{name}.{os.getpid()}.tmp" for name in changed}
     try:
         path.mkdir(parents=True, exist_ok=True)
-        for name, table in tables.items():
-            lines = [f"{key} {rest}".rstrip(" ") + "\n" for key, rest in sorted(table.items())]
-            beside[name].write_text("".join(lines), encoding="utf-8", newline="\n")
+        for name, temporary in beside.items():
+            temporary.write_text(changed[name], encoding="utf-8", newline="\n")
         for name in TABLES if replace else ():
             if name not in tables:
                 (path / name).unlink(missing_ok=True)
@@ -213,3 +214,16 @@ def write_tables(path, tables, replace=True):
     finally:
         for temporary in beside.values():
             temporary.unlink(missing_ok=True)
+
+
+def changed_tables(path, tables):
+    """Return name -> new content of those tables whose file is missing or has another content."""
+    content = {
+        name: "".join(f"{key} {rest}".rstrip(" ") + "\n" for key, rest in sorted(table.items()))
+        for name, table in tables.items()
+    }
+    return {
+        name: text
+        for name, text in content.items()
+        if not (path / name).is_file() or (path / name).read_bytes() != text.encode()
+    }

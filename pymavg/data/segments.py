@@ -33,10 +33,11 @@ def read_segments(path):
     PymavgError
         For a line of another form, a start below 0, or an end that is not after the start.
     """
-    return [_parse(line, f"{path}:{number}") for number, line in enumerate(read_lines(path), start=1)]
+    return [parse_segment(line, f"{path}:{number}") for number, line in enumerate(read_lines(path), start=1)]
 
 
-def _parse(line, place):
+def parse_segment(line, place):
+    """Return the Segment of one line; `place` (file:line) goes into messages. Raises as read_segments does."""
     words = line.split()
     try:
         utterance, recording, start, end = *words[:2], float(words[2]), float(words[3])

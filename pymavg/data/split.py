@@ -1,6 +1,7 @@
 """Parts of data directories: splits into jobs, subsets, and the division into training and cross-validation."""
 
 import fcntl
+import math
 import random
 import shutil
 from pathlib import Path
@@ -30,7 +31,7 @@ def split(path, num_parts, per_utt=False):
         raise PymavgError(f"{data.path}/utt2spk: is empty")
     if len(groups) < num_parts:
         kind = "utterances" if per_utt else "speakers"
-        hint = "" if per_utt else " (--per-utt true splits by utterance)"
+        hint = "" if per_utt else " (--per-utt splits by utterance)"
         warn(f"{data.path} has {len(groups)} {kind}: {len(groups)} jobs instead of {num_parts}{hint}")
         num_parts = len(groups)
     whole = data.path / f"split{num_parts}{'utt' if per_utt else ''}"
@@ -139,11 +140,11 @@ def _whole_speakers(data, count):
 
 
 def _lengths(data):
-    for name, table in (("utt2num_frames", "utt2num_frames"), ("utt2dur", "utt2dur")):
+    for name in ("utt2num_frames", "utt2dur"):
         if data.has(name):
-            return getattr(data, table)
+            return getattr(data, name)
     if data.has("segments"):
-        return {utt: end - start for utt, (_, start, end) in data.segments.items()}
+        return {utt: (segment.end or math.inf) - segment.start for utt, segment in data.segments.items()}
     raise PymavgError(f"{data.path}: has none of utt2num_frames, utt2dur, segments; the shortest cannot be told")
 
 
@@ -185,7 +186,7 @@ def _draw(groups, count, seed):
 
 
 def utterances_of(list_file, speakers=None):
-    """Return the utterances that a list file names in its first column; with `speakers` (spk2utt), those of its speakers."""
+    """Return the utterances that a file lists in its first column, or those of the `speakers` (spk2utt) it lists."""
     names = [line.split()[0] for line in read_lines(list_file) if line.split()]
     if not names:
         raise PymavgError(f"{Path(list_file)}: is empty")

@@ -1,0 +1,21 @@
+"""Copy a data directory, perhaps with new names of utterances and speakers.
+
+usage: utils/copy_data_dir.sh [options] <source> <target>
+e.g.:  utils/copy_data_dir.sh --utt-prefix noisy- --spk-prefix noisy- data/train data/train_noisy
+"""
+
+from pymavg.data.combine import copy
+from pymavg.options import Parser
+
+NAMES = ("utt_prefix", "utt_suffix", "spk_prefix", "spk_suffix")
+
+
+def main(argv):
+    """Run the tool."""
+    parser = Parser("copy-data-dir", __doc__)
+    for name in NAMES:
+        parser.add_argument(f"--{name.replace('_', '-')}", default="")
+    parser.add_argument("source")
+    parser.add_argument("target")
+    args = parser.parse_args(argv)
+    copy(args.source, args.target, **{name: getattr(args, name) for name in NAMES})
