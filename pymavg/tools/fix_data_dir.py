@@ -13,12 +13,8 @@ from pymavg.options import Parser, real
 def main(argv):
     """Run the tool."""
     parser = Parser("fix-data-dir", __doc__)
-    parser.add_argument(
-        "--fix-text", action="store_true", help="mend characters of text, drop utterances without words"
-    )
-    parser.add_argument(
-        "--keep-empty-text", action="store_true", help="keep utterances without words, as for a test set"
-    )
+    parser.add_argument("--fix-text", action="store_true", help="mend characters of text, drop empty utterances")
+    parser.add_argument("--keep-empty-text", action="store_true", help="keep utterances without words (test sets)")
     parser.add_argument("--max-loss", type=real, default=5.0, help="percent of utterances that may be dropped (5)")
     parser.add_argument("data_dir", metavar="data-dir")
     args = parser.parse_args(argv)

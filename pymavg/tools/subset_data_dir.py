@@ -7,6 +7,8 @@ e.g.:  utils/subset_data_dir.sh --shortest data/train 10000 data/train_10kshort
 Without an option the utterances are taken at even distances.
 """
 
+from argparse import ArgumentTypeError
+
 from pymavg.data.datadir import DataDir
 from pymavg.data.split import choose, subset, utterances_of
 from pymavg.options import Parser, positive
@@ -46,5 +48,5 @@ def positive_argument(parser, text):
     """Parse <num-utts>; an error names it."""
     try:
         return positive(text)
-    except ValueError as error:
+    except ArgumentTypeError as error:
         return parser.error(f"<num-utts> {error}")
