@@ -70,6 +70,15 @@ class Fst:
         """State that each arc leaves, int32 (A,)."""
         return np.repeat(np.arange(self.num_states, dtype=np.int32), np.diff(self.offset))
 
+    def arcs_from(self, arcs, final=None):
+        """Return this FST with the arcs of the index array `arcs` only, in that order (grouped by their source)."""
+        columns = [self.source, self.ilabel, self.olabel, self.weight, self.target]
+        return Fst.from_arcs(self.start, self.final if final is None else final, *(column[arcs] for column in columns))
+
+    def arcsorted(self, by):
+        """Return this FST with each state's arcs sorted by "ilabel" or "olabel"."""
+        return self.arcs_from(np.lexsort((getattr(self, by), self.source)))
+
     def check(self, name):
         """Raise PymavgError, naming `name`, unless every state, label and cost is in range; return self."""
         labels = np.concatenate([self.ilabel, self.olabel])
