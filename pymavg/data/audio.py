@@ -9,7 +9,6 @@ from math import gcd
 from pathlib import Path
 
 import numpy as np
-from scipy.signal import resample_poly
 
 from pymavg.data.commands import stand_in
 from pymavg.data.containers import decode
@@ -147,5 +146,7 @@ class Utterances:
 
 def resample(samples, rate, target):
     """Return `samples` (n,) at `rate` per second as float32 (ceil(n target / rate),) at `target` per second."""
+    from scipy.signal import resample_poly  # seldom wanted, and seconds to import
+
     factor = gcd(rate, target)
     return resample_poly(samples, target // factor, rate // factor).astype(np.float32)

@@ -3,8 +3,8 @@
 The rules are those of Kaldi's steps (decode.sh, align_fmllr.sh, nnet/decode.sh), by what a model directory holds:
 - cmvn_opts, delta_opts, splice_opts: options as in `--norm-means=true --norm-vars=false`; defaults where not there
 - final.mat: the features are spliced and transformed by it (LDA, MLLT)
-- final.nnet, final.feature_transform, or no *.mdl at all: a neural network, which gets deltas only where delta_opts asks
-  for them, and CMVN only where cmvn_opts is there
+- final.nnet, final.feature_transform, or no *.mdl at all: a neural network, which gets deltas only where delta_opts
+  asks for them, and CMVN only where cmvn_opts is there
 - else: a GMM on deltas.
 """
 

@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# Computes features of a data directory; called as make_mfcc.sh MFCC, as make_fbank.sh log-mel filterbank energies.
+set -euo pipefail
+
+type=${0##*/make_}
+type=${type%.sh}
+nj=4
+cmd=run.pl
+declare "${type}_config=conf/$type.conf"
+compress=true         # 8 bits per number
+allow_downsample=false # of recordings at a higher rate than the conf's
+max_loss=0.05         # part of the utterances that may be too short for features
+
+help_message="usage: $0 [options] <data> [<log-dir> [<$type-dir>]]
+ e.g.: $0 --nj 8 data/train exp/make_$type/train $type
+Writes feats.scp, utt2num_frames and utt2dur into <data>, and the archives into <$type-dir> (default <data>/data).
+Options, with their defaults:
+  --nj $nj   --cmd $cmd   --$type-config conf/$type.conf
+  --compress true   --allow-downsample false   --max-loss $max_loss"
+
+echo "$0 $*"
+. ./path.sh
+. utils/parse_options.sh
+if [ $# -lt 1 ] || [ $# -gt 3 ]; then
+  printf '%s\n' "$help_message" >&2
+  exit 1
+fi
+data=$1
+logdir=${2:-$data/log}
+featdir=${3:-$data/data}
+name=$(basename "$data")
+config=${type}_config
+config=${!config}
+
+for f in "$data/wav.scp" "$data/utt2spk" "$config"; do
+  [ -f "$f" ] || { echo "$0: $f: no such file" >&2; exit 1; }
+done
+mkdir -p "$logdir" "$featdir" "$data/conf"
+prefix=$(cd "$featdir" && pwd)/raw_${type}_$name
+
+num_utts=$(wc -l <"$data/utt2spk")
+if [ "$nj" -gt "$num_utts" ]; then
+  echo "$0: $num_utts utterances, so $num_utts jobs instead of $nj"
+  nj=$num_utts
+fi
+
+$cmd JOB=1:"$nj" "$logdir/make_${type}_$name.JOB.log" \
+  pymavg make-feats --type "$type" --config "$config" --job JOB --num-jobs "$nj" \
+  --compress "$compress" --allow-downsample "$allow_downsample" "$data" "$prefix.JOB"
+pymavg collect-feats --max-loss "$max_loss" "$data" "$prefix" "$nj"
+cp "$config" "$data/conf/$type.conf"
+
+echo "$0: made features of $data, $(wc -l <"$data/feats.scp") utterances"
