@@ -88,27 +88,26 @@ def best_path(lattice, cost):
 
 
 @njit(cache=True)
-def _best_words(source, target, word, graph_cost, acoustic_cost, num_states, scales, penalties):
-    found, ends = np.empty(num_states * scales.size, np.int32), np.empty(scales.size + 1, np.int64)
-    n = ends[0] = 0
+def _best_paths(source, target, word, graph_cost, acoustic_cost, num_states, scales, penalties):
+    found, ends = np.empty(num_states * scales.size, np.int64), np.zeros(scales.size + 1, np.int64)
+    n = 0
     for k in range(scales.size):
         cost = graph_cost + scales[k] * acoustic_cost + penalties[k] * (word > 0)
         _, arc = _best_backward(source, target, cost, num_states)
         state = 0
         while state != num_states - 1:
-            if word[arc[state]] > 0:
-                found[n] = word[arc[state]]
-                n += 1
+            found[n] = arc[state]
             state = target[arc[state]]
+            n += 1
         ends[k + 1] = n
     return found[:n], ends
 
 
-def best_words(lattice, acoustic_scales, penalties):
-    """Return the best word sequence (int32 array) for each pair of acoustic scale and word insertion penalty."""
+def best_paths(lattice, acoustic_scales, penalties):
+    """Return the arc numbers of the best path for each pair of acoustic scale and word insertion penalty."""
     scales, penalties = np.asarray(acoustic_scales, float), np.asarray(penalties, float)
     costs = lattice.graph_cost, lattice.acoustic_cost
-    found, ends = _best_words(
+    found, ends = _best_paths(
         lattice.source, lattice.target, lattice.word, *costs, lattice.num_states, scales, penalties
     )
     return np.split(found, ends[1:-1])

@@ -1,0 +1,318 @@
+"""Scoring a decode directory at every LM weight and word insertion penalty.
+
+All points are scored from one reading of the lattices. Best paths of different points are mostly the same paths, so
+word times are found once for each different path. Results:
+
+    DECODE/score_LMWT_PENALTY/NAME.ctm[.filt[.sys|.raw]]    with sclite, as Kaldi's score_sclite.sh leaves them
+    DECODE/wer_LMWT_PENALTY                                 plain count, as Kaldi's score.sh
+    DECODE/scoring/sweep.tsv                                every point and part
+    DECODE/scoring/wer.txt, chosen.tsv                      the result: the point chosen on the development set
+"""
+
+import os
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from pymavg.decoding import paths
+from pymavg.decoding.archive import read_lattices
+from pymavg.decoding.reference import matched_ctm, read_stm
+from pymavg.decoding.wer import Counts, filtered_stm, have_sclite, plain_counts, sclite_counts
+from pymavg.decoding.word_times import WordTimer
+from pymavg.errors import PymavgError
+from pymavg.files import atomic_open, read_lines
+from pymavg.graph.lang import Lang
+from pymavg.kaldi.transitions import read_transition_model
+from pymavg.options import log, warn
+
+FRAME_SHIFT = 0.01  # seconds
+
+
+@dataclass(frozen=True)
+class Point:
+    """A place in the sweep: `str(point)` is Kaldi's name of it, 12_0.5."""
+
+    lmwt: int
+    penalty: float
+
+    def __str__(self):
+        return f"{self.lmwt}_{self.penalty:.1f}"
+
+
+def lattice_files(decode):
+    """Return the lattice archives lat.1.gz … of a decode directory; PymavgError where one is missing."""
+    decode = Path(decode)
+    found = {int(p.name.split(".")[1]): p for p in decode.glob("lat.*.gz") if p.name.split(".")[1].isdecimal()}
+    counted = decode / "num_jobs"
+    wanted = int(read_lines(counted)[0]) if counted.exists() else max(found, default=1)
+    missing = [f"lat.{job}.gz" for job in range(1, wanted + 1) if job not in found]
+    if missing:
+        raise PymavgError(f"{decode}: {', '.join(missing[:3])} not there, {wanted} archives expected; decode again")
+    return [found[job] for job in range(1, wanted + 1)]
+
+
+def hypotheses_of(archive, model, lang, points, with_times):
+    """Return {utterance: (different hypotheses, which one at each point)} of one lattice archive.
+
+    A hypothesis is a list of (start frame, end frame, word id); without times both frames are 0.
+    """
+    timer = WordTimer(read_transition_model(model), Lang(lang)) if with_times else None
+    scales, penalties = [1 / p.lmwt for p in points], [p.penalty for p in points]
+    found = {}
+    for utterance, lattice in read_lattices(archive):
+        different, which, made = {}, [], []
+        for arcs in paths.best_paths(lattice, scales, penalties):
+            key = arcs.tobytes()
+            if key not in different:
+                different[key] = len(made)
+                path = paths.path_of(lattice, arcs)
+                made.append(
+                    timer.times(path.tids, path.words, f"{archive}: utterance {utterance}")
+                    if timer
+                    else [(0, 0, int(word)) for word in path.words]
+                )
+            which.append(different[key])
+        found[utterance] = made, which
+    return found
+
+
+def all_hypotheses(decode, model, lang, points, with_times):
+    """Return hypotheses_of of all the archives of a decode directory, read in parallel."""
+    archives = lattice_files(decode)
+    work = partial(hypotheses_of, model=model, lang=lang, points=points, with_times=with_times)
+    workers = min(len(archives), len(os.sched_getaffinity(0)))
+    if workers == 1:
+        parts = map(work, archives)
+        return {utterance: found for part in parts for utterance, found in part.items()}
+    with ProcessPoolExecutor(workers) as pool:
+        return {utterance: found for part in pool.map(work, archives) for utterance, found in part.items()}
+
+
+def checked(found, data, decode, allow_missing):
+    """Check the utterances of the lattices against those of the data directory.
+
+    Raises
+    ------
+    PymavgError
+        For lattices of utterances that the data directory does not know, and, unless `allow_missing`, for speakers
+        without any lattice; single missing utterances are warned of and count as deletions.
+    """
+    unknown = sorted(set(found) - set(data.utts))
+    if unknown:
+        raise PymavgError(
+            f"{decode}: {len(unknown)} of {len(found)} utterances are not in {data.path}; "
+            f"first of each: {unknown[0]} / {data.utts[0]}"
+        )
+    missing = [u for u in data.utts if u not in found]
+    silent = [s for s, utts in data.spk2utt.items() if not any(u in found for u in utts)]
+    if silent and not allow_missing:
+        raise PymavgError(
+            f"{decode}: {len(silent)} of {len(data.spk2utt)} speakers have no lattice at all, first: {silent[0]}; "
+            "see the decoding logs, or --allow-missing true to count all their words as deletions"
+        )
+    if missing:
+        warn(f"{decode}: {len(missing)} of {len(data.utts)} utterances have no lattice, first: {missing[0]}: deletions")
+
+
+class Scorer:
+    """Counts the errors of a set of hypotheses for one data directory.
+
+    Parameters
+    ----------
+    data : DataDir
+        With stm and glm for sclite, else text.
+    words : SymbolTable
+    decode : str or Path
+        Where results go.
+    scorer : {"auto", "sclite", "plain"}
+    """
+
+    def __init__(self, data, words, decode, scorer="auto"):
+        self.data, self.words, self.decode = data, words, Path(decode)
+        self.name = self.data.path.name
+        lacking = [name for name in ("stm", "glm") if not self.data.has(name)]
+        if scorer == "sclite" and lacking:
+            raise PymavgError(
+                f"{data.path}/{lacking[0]}: no such file; LDC2002T43 has it (reference/hub5e00.english.000405.stm, "
+                "en20000405_hub5.glm): run local/eval2000_data_prep.sh, or --scorer plain"
+            )
+        if scorer == "sclite" and not have_sclite():
+            raise PymavgError("sclite is not installed: apt-get install sctk; or --scorer plain")
+        self.sclite = scorer != "plain" and not lacking and have_sclite()
+        reason = f"without {' and '.join(lacking)}" if lacking else "plain count asked for"
+        if not lacking and scorer == "auto" and not self.sclite:
+            reason = "without glm: sclite is not installed (apt-get install sctk)"
+        self.filter = (
+            f"sclite with {data.path}/glm, case folded" if self.sclite else f"plain WER, {reason}; case folded"
+        )
+        self.stm = read_stm(data.path / "stm") if self.sclite else None
+        self.stm_path = self.decode / "scoring" / "stm.filt"
+        if self.sclite:
+            filtered_stm(self.stm, data.path / "glm", self.stm_path)
+
+    def counts(self, hypotheses, point, details=False):
+        """Return {part: Counts} of {utterance: [(start frame, end frame, word id)]}."""
+        if not self.sclite:
+            total = Counts()
+            for utterance in self.data.utts:
+                said = " ".join(self.words.symbols([w for *_, w in hypotheses.get(utterance, ())]))
+                total = total + plain_counts(self.data.text.get(utterance, ""), said)
+            with atomic_open(self.decode / f"wer_{point}") as stream:
+                stream.write(f"{total}\n# {self.filter}\n")
+            return {"all": total}
+        folder = self.decode / f"score_{point}"
+        folder.mkdir(parents=True, exist_ok=True)
+        rows = matched_ctm(self.ctm(hypotheses), self.stm, f"{self.decode} at {point}", allow_missing=True)
+        return sclite_counts(rows, self.stm, self.stm_path, self.data.path / "glm", folder, self.name, details)
+
+    def ctm(self, hypotheses):
+        """Return ctm rows (file, channel, begin, duration, word, confidence) with times in the recordings."""
+        segments = self.data.segments if self.data.has("segments") else {}
+        channels = self.data.table("reco2file_and_channel") if self.data.has("reco2file_and_channel") else {}
+        rows = []
+        for utterance, words in hypotheses.items():
+            recording, begin = segments[utterance][:2] if segments else (utterance, 0.0)
+            file, channel = channels[recording].split() if channels else (recording, "1")
+            for start, end, word, *confidence in words:
+                shown = self.words.symbol_of[word]
+                times = begin + start * FRAME_SHIFT, (end - start) * FRAME_SHIFT
+                rows.append((file, channel, *times, shown, *(confidence or (1.0,))))
+        return rows
+
+
+def sweep(scorer, found, points):
+    """Return {point: {part: Counts}}; the points are scored in parallel."""
+
+    def one(k):
+        at_point = {u: made[which[k]] for u, (made, which) in found.items()}
+        return scorer.counts(at_point, points[k])
+
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0)) if scorer.sclite else 1) as pool:
+        return dict(zip(points, pool.map(one, range(len(points))), strict=True))
+
+
+def total(parts):
+    """Return the sum of all parts."""
+    return sum(parts.values(), Counts())
+
+
+def best_point(results):
+    """Return the point of the fewest errors in all; of equals the one with the smallest penalty, then LM weight."""
+    return min(results, key=lambda p: (total(results[p]).errors, abs(p.penalty), p.lmwt))
+
+
+def write_sweep(path, results, rule):
+    """Write scoring/sweep.tsv."""
+    with atomic_open(path) as stream:
+        stream.write(f"# {rule}\nlmwt\tpenalty\tpart\twer\terrors\twords\tsub\tdel\tins\n")
+        for point, parts in results.items():
+            for part, c in _with_total(parts).items():
+                wer = "n/a" if c.wer is None else f"{c.wer:.2f}"
+                row = (point.lmwt, point.penalty, part, wer, c.errors, c.words)
+                stream.write("\t".join(map(str, (*row, c.substitutions, c.deletions, c.insertions))) + "\n")
+
+
+def _with_total(parts):
+    return parts if len(parts) == 1 else {**dict(sorted(parts.items())), "total": total(parts)}
+
+
+def read_sweep(path):
+    """Return ({point: {part: Counts}}, filter) of a sweep.tsv."""
+    results, rule = {}, ""
+    for number, line in enumerate(read_lines(path), 1):
+        if line.startswith("#"):
+            rule = line[1:].strip()
+        elif not line.startswith("lmwt"):
+            try:
+                lmwt, penalty, part, _, _, words, *counts = line.split("\t")
+                sub, dele, ins = (int(c) for c in counts)
+                parts = results.setdefault(Point(int(lmwt), float(penalty)), {})
+                if part != "total":
+                    parts[part] = Counts(int(words), sub, dele, ins)
+            except ValueError:
+                raise PymavgError(f"{path}:{number}: malformed; score again") from None
+    if not results:
+        raise PymavgError(f"{path}: no results; score again")
+    return results, rule
+
+
+def chosen_on(decode):
+    """Return the best point of another, already scored decode directory."""
+    path = Path(decode) / "scoring" / "sweep.tsv"
+    if not path.exists():
+        raise PymavgError(f"{decode}: not scored yet; run steps/score_sclite.sh on the development set first")
+    return best_point(read_sweep(path)[0])
+
+
+def report(results, point, source, rule):
+    """Return the lines of scoring/wer.txt: the WER at the chosen point first, the best of the sweep second."""
+    lines = [f"# {rule}", f"# LM weight {point.lmwt}, penalty {point.penalty:.1f}: {source}"]
+    lines += [f"{c}  {part}" for part, c in _with_total(results[point]).items()]
+    best = best_point(results)
+    lines += [f"# best of the sweep (chosen on this very set): LM weight {best.lmwt}, penalty {best.penalty:.1f}"]
+    return lines + [f"{c}  {part}, best of sweep" for part, c in _with_total(results[best]).items()]
+
+
+def choose(points, lmwt_from):
+    """Return (chosen point or None, where it comes from); it is added to `points` where it is not among them."""
+    if not lmwt_from:
+        return None, "the best on this very set (no --lmwt-from DEV-DECODE-DIR given)"
+    point = chosen_on(lmwt_from)
+    if point not in points:
+        log(f"{point} of {lmwt_from} is outside of this sweep: added")
+        points.append(point)
+    return point, f"chosen on {lmwt_from}"
+
+
+def score(data, lang, decode, model, points, lmwt_from="", scorer="auto", allow_missing=False):
+    """Score a decode directory; return the lines of its wer.txt.
+
+    Parameters
+    ----------
+    data : DataDir
+    lang : Path
+        Directory with words.txt and phones/.
+    decode : Path
+    model : Path
+        final.mdl, for the phones of transition-ids.
+    points : list of Point
+    lmwt_from : str
+        A scored decode directory of the development set.
+    scorer : {"auto", "sclite", "plain"}
+    allow_missing : bool
+        Count speakers without lattices as deletions.
+    """
+    points = list(points)
+    point, source = choose(points, lmwt_from)
+    counter = Scorer(data, Lang(lang).words, decode, scorer)
+    found = all_hypotheses(decode, model, lang, points, counter.sclite)
+    checked(found, data, decode, allow_missing)
+    results = sweep(counter, found, points)
+    point = point or best_point(results)
+    if counter.sclite:
+        k = points.index(point)
+        counter.counts({u: made[which[k]] for u, (made, which) in found.items()}, point, details=True)
+    folder = Path(decode) / "scoring"
+    write_sweep(folder / "sweep.tsv", results, counter.filter)
+    with atomic_open(folder / "chosen.tsv") as stream:
+        stream.write(f"{point.lmwt}\t{point.penalty}\t{source}\n")
+    lines = report(results, point, source, counter.filter)
+    with atomic_open(folder / "wer.txt") as stream:
+        stream.writelines(f"{line}\n" for line in lines)
+    return lines
+
+
+def grid(min_lmwt, max_lmwt, penalties):
+    """Return the Points of a sweep; `penalties` is text as in `0.0,0.5,1.0`."""
+    if not 0 < min_lmwt <= max_lmwt:
+        raise PymavgError(f"--min-lmwt {min_lmwt} --max-lmwt {max_lmwt}: expected 0 < min <= max")
+    try:
+        values = [float(p) for p in penalties.replace(" ", ",").split(",") if p]
+    except ValueError:
+        values = []
+    if not values or not np.isfinite(values).all():
+        raise PymavgError(f"--word-ins-penalties: expected numbers as in 0.0,0.5,1.0, got '{penalties}'")
+    return [Point(lmwt, penalty) for penalty in values for lmwt in range(min_lmwt, max_lmwt + 1)]
