@@ -85,7 +85,7 @@ def _line(part, done, words):
     own = [(job, m) for job, m in done if job.part == part]
     utterances = [u for _, m in own for u in m.utterances]
     hours = sum(u.end - u.start for u in utterances) / 3600
-    roles = {role for job, _ in own for role in job.dialogue.roles}
+    roles = {job.dialogue.roles[u.side] for job, m in own for u in m.utterances}
     total = sum(words[part].values())
     row = (
         f"{part}: {len(own)} conversations, {hours:.2f} h of speech, {len(utterances)} utterances, "

@@ -76,7 +76,7 @@ class Pronouncer:
             return [" ".join(LETTERS[c] for c in word).split()]
         if word in self.known:
             return self.known[word]
-        self.ruled[word] = self._formed(word) or self._compound(word) or [spell(word)]
+        self.ruled[word] = self._formed(word) or self._compound(word) or self._spelled(word)
         return self.ruled[word]
 
     def _formed(self, word):
@@ -97,6 +97,11 @@ class Pronouncer:
             if word[:cut] in self.known and word[cut:] in self.known:
                 return [self.known[word[:cut]][0] + self.known[word[cut:]][0]]
         return []
+
+    def _spelled(self, word):
+        stem = word.removesuffix("'s")
+        phones = spell(stem)
+        return [phones if stem == word else phones + _plural(phones[-1])]
 
 
 def spell(word):

@@ -1,7 +1,8 @@
 """From a subtitle to what is said, in the manner of the MS98 transcriptions.
 
 Lower case, no punctuation, numbers in words. Sounds that are no words become [laughter], [vocalized-noise] and
-[noise]; an acronym is written in capitals without points. The spelling is American and each hesitation has one form, so that a word has one name in both games.
+[noise]; an acronym is written in capitals without points. The spelling is American and each hesitation has one
+form, so that a word has one name in both games.
 """
 
 import re

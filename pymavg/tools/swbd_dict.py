@@ -1,0 +1,19 @@
+"""Make data/local/dict in Kaldi's form from the MS98 dictionary, sw-ms98-dict.text.
+
+usage: pymavg swbd-dict [options] <swbd-dir> <dict-dir>
+ e.g.: pymavg swbd-dict /corpora/LDC97S62 data/local/dict
+"""
+
+from pymavg.data.swbd import find_transcripts, write_dictionary
+from pymavg.options import Parser
+
+
+def main(argv):
+    """Run the tool."""
+    parser = Parser("swbd-dict", __doc__)
+    parser.add_argument("--transcripts", help="folder swb_ms98_transcriptions, when it is not in <swbd-dir>")
+    parser.add_argument("swbd_dir", metavar="swbd-dir")
+    parser.add_argument("dict_dir", metavar="dict-dir")
+    args = parser.parse_args(argv)
+    folder = find_transcripts(args.transcripts or args.swbd_dir)
+    write_dictionary(folder / "sw-ms98-dict.text", args.dict_dir)
