@@ -50,4 +50,3 @@ fi
 if [ "$(id -u)" = 0 ]; then # in a container one often is; Open MPI refuses root unless told twice
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 fi
-return 0

@@ -25,7 +25,7 @@ DERIVED = ("utt2dur", "utt2num_frames", "spk2utt")
 MAX_DEVIATION = 0.02  # seconds between utt2dur and segments above which utt2dur is stale
 
 
-def fix(path, fix_text=False, keep_empty_text=False, max_loss=5.0):
+def fix(path, fix_text=False, keep_empty_text=False, max_loss=0.05):
     """Sort all tables in C order and keep the utterances that all of them have; the originals go to PATH/.backup.
 
     Parameters
@@ -36,7 +36,7 @@ def fix(path, fix_text=False, keep_empty_text=False, max_loss=5.0):
     keep_empty_text : bool
         Keep utterances without words, as for a test set.
     max_loss : float
-        Largest share of the utterances, in percent, that may be dropped.
+        Largest part of the utterances that may be dropped.
 
     Raises
     ------
@@ -142,9 +142,9 @@ def _check_loss(path, all_utts, utts, max_loss):
     if not dropped:
         return
     message = f"kept {len(utts)} of {len(all_utts)} utterances; first dropped: {', '.join(dropped[:3])}"
-    loss = 100 * len(dropped) / len(all_utts)
+    loss = len(dropped) / len(all_utts)
     if loss > max_loss:
-        limit = f"{loss:.1f} % would be lost, --max-loss allows {max_loss:g} %"
+        limit = f"{loss:.3f} of all would be lost, --max-loss allows {max_loss:g}"
         raise PymavgError(f"{path}: {message.replace('kept', 'would keep')}; {limit}; nothing was changed")
     warn(f"{path}: {message}")
 

@@ -15,7 +15,7 @@ def main(argv):
     parser = Parser("fix-data-dir", __doc__)
     parser.add_argument("--fix-text", action="store_true", help="mend characters of text, drop empty utterances")
     parser.add_argument("--keep-empty-text", action="store_true", help="keep utterances without words (test sets)")
-    parser.add_argument("--max-loss", type=real, default=5.0, help="percent of utterances that may be dropped (5)")
+    parser.add_argument("--max-loss", type=real, default=0.05, help="part of the utterances that may be dropped (0.05)")
     parser.add_argument("data_dir", metavar="data-dir")
     args = parser.parse_args(argv)
     fix(args.data_dir, args.fix_text, args.keep_empty_text, args.max_loss)

@@ -1,0 +1,31 @@
+# Everything starts here; PYTHON names the interpreter (3.11 or newer) that .venv is made from.
+PYTHON ?= python3
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+SCRIPTS = $$(find .ci path.sh cmd.sh egs steps utils -type f \( -name '*.sh' -o -name '*.pl' -o -path '.ci/run' \))
+
+.PHONY: run demo test lint venv doctor clean
+.DEFAULT_GOAL := run
+
+run: venv      ## set up, then from the corpus to the word error rate (egs/swbd/run.sh)
+	egs/swbd/run.sh
+
+demo: venv     ## the same on a quarter of an hour of speech, in egs/swbd/demo
+	egs/swbd/run.sh --mini-hours 0.25 --dir demo
+
+test: lint     ## set up, then all tests
+	. ./path.sh && python -m pytest
+
+lint: venv     ## ruff and ShellCheck
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+	.venv/bin/shellcheck -x $(SCRIPTS)
+
+venv:          ## .venv with all packages; instant when it is whole
+	@utils/setup.sh "$(PYTHON)"
+
+doctor: venv   ## what is there, what is missing, and the remedy
+	. ./path.sh && pymavg doctor
+
+clean:         ## remove .venv and caches; data and experiments stay
+	rm -rf .venv .cache .pytest_cache .ruff_cache pymavg.egg-info
