@@ -66,13 +66,17 @@ class Parser(argparse.ArgumentParser):
     def add_options_of(self, defaults, **types):
         """Add an option for each field of the dataclass instance `defaults`: `max_active` is `--max-active`.
 
-        The field's own value is the default and its type the parser, unless `types` names another one.
+        The field's own value is the default and its type the parser, unless `types` names another one. A class
+        attribute HELP (dict field -> text) explains them.
         """
         parse = {bool: boolean, int: whole, float: real, str: str}
+        explained = getattr(defaults, "HELP", {})
         for name, value in vars(defaults).items():
             kind = types.get(name, parse.get(type(value), str))
             shown = str(value).lower() if isinstance(value, bool) else value
-            self.add_argument(f"--{name.replace('_', '-')}", type=kind, default=value, help=f"default {shown}")
+            self.add_argument(
+                f"--{name.replace('_', '-')}", type=kind, default=value, help=_help(explained.get(name), shown)
+            )
 
     def error(self, message):
         """Raise a one-line PymavgError instead of printing the whole usage."""
@@ -81,7 +85,7 @@ class Parser(argparse.ArgumentParser):
 
     def parse_args(self, args=None, namespace=None):
         """Parse; an unknown option is an error that names the nearest known one."""
-        known, rest = self.parse_known_args(args, namespace)
+        known, rest = self.parse_known_args(self._joined(sys.argv[1:] if args is None else args), namespace)
         names = [s for action in self._actions for s in action.option_strings]
         for word in rest:
             if word.startswith("--"):
@@ -92,6 +96,22 @@ class Parser(argparse.ArgumentParser):
             if not action.option_strings and "" in _as_list(getattr(known, action.dest)):
                 self.error(f"<{action.metavar or action.dest}> is an empty string")
         return known
+
+    def _joined(self, words):
+        """Write `--cmvn-opts --norm-vars=true` as one word: argparse would take the value for an option."""
+        takes_text = {s for a in self._actions if a.nargs is None and a.type in (None, str) for s in a.option_strings}
+        joined = []
+        for word in words:
+            if joined and joined[-1] in takes_text and word.startswith("--"):
+                joined[-1] += "=" + word
+            else:
+                joined.append(word)
+        return joined
+
+
+def _help(text, shown):
+    default = "" if shown in (None, "") else f"default {shown}"
+    return "; ".join(part for part in (text, default) if part).replace("%", "%%")
 
 
 def _as_list(value):

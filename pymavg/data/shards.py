@@ -182,7 +182,7 @@ class Epoch:
         self.counts = [minibatch_count(n, minibatch_size, drop_last and i == last) for i, n in enumerate(frames)]
         self.total = sum(self.counts)
         self.done = done
-        self._batches = self._iterate()
+        self._batches = self._iterate(done)
 
     @property
     def left(self):
@@ -194,8 +194,8 @@ class Epoch:
         self.done += 1
         return next(self._batches)
 
-    def _iterate(self):
-        skip, plan, counts = self.done, list(enumerate(self.plan)), list(self.counts)
+    def _iterate(self, skip):
+        plan, counts = list(enumerate(self.plan)), list(self.counts)
         while plan and skip >= counts[0]:  # blocks before the resumed place are not even read
             skip -= counts.pop(0)
             plan.pop(0)

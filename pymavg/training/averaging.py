@@ -75,6 +75,7 @@ class Averager:
         self.staging = Staging(comm, thetas[0], clock)
         self.rounds = 0
         self.pending = None
+        self.overlap = options.overlap and self.workers > 1
         self.block = self.delta = self.ema = None
         if options.block_momentum:
             self.block, self.delta = thetas[0].copy(), thetas[0] * 0
@@ -121,7 +122,7 @@ class Averager:
     def _combine(self, weights):
         if self.options.reduce_type != "allreduce":
             gossip.mix(self.staging, self.thetas, weights, self.options.reduce_type, self.rounds)
-        elif self.options.overlap:
+        elif self.overlap:
             self.finish_pending()
             self._start_pending(weights)
         else:
@@ -179,7 +180,7 @@ class Averager:
             block_momentum(self.thetas[0], self.block, self.delta, self.options)
             for theta in self.thetas[1:]:
                 theta[:] = self.thetas[0]
-        if not self.options.overlap:
+        if not self.overlap:
             self._update_ema(self.model)
 
     def _update_ema(self, mean):
@@ -204,7 +205,7 @@ class Averager:
             What each worker has seen in the epoch; it weights models that had only gossiped.
         """
         self.finish_pending()
-        gossiped = self.options.reduce_type != "allreduce" or self.options.overlap
+        gossiped = self.options.reduce_type != "allreduce" or self.overlap
         if self.workers > 1 and gossiped and np.any(frames):
             self.all_reduce(self.thetas, np.asarray(frames) / np.max(frames))
         if self.workers > 1:
@@ -214,12 +215,16 @@ class Averager:
 
     def restart_from(self, model):
         """Set every worker to `model` and forget the block momentum, as after a rejected epoch."""
+        if self.pending:
+            self.pending[1].result()  # the ranks must agree on which messages are over
         self.pending = None
         for theta in self.thetas:
             theta[:] = model
         if self.block is not None:
             self.block[:] = model
             self.delta[:] = 0
+        if self.ema is not None:
+            self.ema[:] = model
 
     def state(self):
         """Return what a checkpoint needs: (values common to all ranks, values of each of this rank's workers)."""

@@ -38,7 +38,8 @@ class Done:
 class Local:
     """One process: every collective is the identity."""
 
-    rank, size, local_rank, local_size = 0, 1, 0, 1
+    rank, size = 0, 1
+    host = socket.gethostname()
 
     def gather(self, row):
         """Return `row` as the only row of the table."""
@@ -61,7 +62,7 @@ class Local:
 
     def names(self):
         """Return the host names of all ranks."""
-        return [socket.gethostname()]
+        return [self.host]
 
 
 class _Requests:
@@ -72,7 +73,8 @@ class _Requests:
 
     def test(self):
         """Return whether all have ended; calling it lets MPI make progress."""
-        return all([request.Test() for request in self.requests])
+        ended = [request.Test() for request in self.requests]
+        return all(ended)
 
     def wait(self):
         """Return when all have ended."""
@@ -95,9 +97,7 @@ class Mpi:
         self.MPI = MPI
         self.comm = comm.Dup()
         self.rank, self.size = comm.Get_rank(), comm.Get_size()
-        node = comm.Split_type(MPI.COMM_TYPE_SHARED)
-        self.local_rank, self.local_size = node.Get_rank(), node.Get_size()
-        node.Free()
+        self.host = socket.gethostname()
 
     def gather(self, row):
         """Collect one row of numbers from each rank.
@@ -163,7 +163,7 @@ class Mpi:
     def names(self):
         """Return the host names of all ranks."""
         own = np.zeros(64, dtype=np.uint8)
-        text = socket.gethostname().encode()[:64]
+        text = self.host.encode()[:64]
         own[: len(text)] = np.frombuffer(text, dtype=np.uint8)
         table = np.empty((self.size, own.size), dtype=np.uint8)
         self.comm.Allgather(own, table)

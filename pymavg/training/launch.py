@@ -84,6 +84,11 @@ def local_tasks(environment):
     return 1
 
 
+def local_ranks(workers, mpi_cmd):
+    """Return how many of the workers run on this host, as far as can be told: all, unless a launcher is given."""
+    return 1 if mpi_cmd else workers
+
+
 def mpi_command(workers, tool_arguments, mpi_cmd=None):
     """Return the command line that runs `pymavg tool_arguments` on `workers` ranks.
 

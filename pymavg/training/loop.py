@@ -68,6 +68,7 @@ class Worker:
             options.drop_last,
             done,
         )
+        self.frames, self.trouble = 0, None
         if not done:
             self.epoch_frames = 0
 

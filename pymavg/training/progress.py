@@ -41,6 +41,7 @@ class Clock:
 
     def take(self):
         """Return the seconds by kind (5,) since the last call and begin anew."""
+        self._charge()
         taken = np.array([self.seconds[kind] for kind in KINDS])
         self.seconds = dict.fromkeys(KINDS, 0.0)
         return taken
@@ -86,7 +87,7 @@ class Progress:
         self.title, self.total, self.done = title, frames, done
         self.begun = self.told = time.monotonic()
         self.at_begin = done
-        self.window = Window()
+        self.window, self.spent = Window(), 0.0
         if sys.stderr.isatty():
             self.bar = tqdm(total=frames, initial=done, desc=title, unit="frame", unit_scale=True, file=sys.stderr)
 
@@ -104,6 +105,7 @@ class Progress:
             return
         self.done += frames
         self.window.add(loss, correct, frames, seconds)
+        self.spent = self.spent + seconds
         if self.bar is not None:
             self.bar.set_postfix_str(self.window.measures(), refresh=False)
             self.bar.update(frames)
@@ -130,6 +132,16 @@ class Progress:
             frames_per_second=speed,
             seconds={kind: window.seconds[:, i].round(3) for i, kind in enumerate(KINDS)},
         )
+
+    def summary(self, title, text, **values):
+        """Report a whole epoch: one line, with its speed and its time shares, and one record."""
+        if not self.active:
+            return
+        elapsed = max(1e-9, time.monotonic() - self.begun)
+        speed = (self.done - self.at_begin) / elapsed
+        self.say(f"{title}: {text}; {speed:.0f} frames/s, {duration(elapsed)}; {time_shares(self.spent)}")
+        seconds = {kind: self.spent[:, i].round(3) for i, kind in enumerate(KINDS)}
+        self.record("epoch", at=title, frames_per_second=speed, seconds=seconds, **values)
 
     def end(self):
         """Close the bar of an epoch."""
