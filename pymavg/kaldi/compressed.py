@@ -12,6 +12,7 @@ import struct
 import numpy as np
 
 COMPRESSED = ("CM", "CM2", "CM3")
+BLOCK = 4096  # columns decoded together
 _HEADER = struct.Struct("<ffii")
 
 
@@ -20,18 +21,29 @@ def read_compressed(source, kind):
     low, span, rows, columns = _HEADER.unpack(source.take(_HEADER.size, "a compressed matrix's header"))
     if rows < 0 or columns < 0 or not (np.isfinite(low) and np.isfinite(span)):
         raise source.error(f"found a compressed matrix of {rows} x {columns}, range {span}; the file is damaged")
+    low, span = np.float32(low), np.float32(span)
     if kind == "CM":
-        percentiles = low + span / 65535 * source.array("<u2", (columns, 4), "percentiles").astype(np.float64)
-        return _from_percentiles(source.array(np.uint8, (columns, rows), "bytes"), percentiles)
-    step = span / (65535 if kind == "CM2" else 255)
+        percentiles = low + span * np.float32(1 / 65535) * source.array("<u2", (columns, 4), "percentiles")
+        return _from_percentiles(source.array(np.uint8, (columns, rows), "bytes"), percentiles.astype(np.float32))
+    step = span * np.float32(1 / (65535 if kind == "CM2" else 255))
     codes = source.array("<u2" if kind == "CM2" else np.uint8, (rows, columns), "codes")
-    return (low + step * codes.astype(np.float64)).astype(np.float32)
+    return low + step * codes.astype(np.float32)
 
 
 def _from_percentiles(codes, percentiles):
-    """Map codes (columns, rows) to values (rows, columns) by linear interpolation between 0, 64, 192 and 255."""
-    knots = np.array([0, 64, 192, 255])
-    tables = np.array([np.interp(np.arange(256), knots, p) for p in percentiles], np.float32).reshape(-1, 256)
+    """Map codes (columns, rows) to values (rows, columns), in single precision as Kaldi does.
+
+    Code 0 is the first percentile, 64 the second, 192 the third, 255 the last; between them values are linear.
+    """
+    if len(codes) > BLOCK:  # the tables of a damaged number of columns must not fill the memory
+        blocks = [slice(i, i + BLOCK) for i in range(0, len(codes), BLOCK)]
+        return np.hstack([_from_percentiles(codes[block], percentiles[block]) for block in blocks])
+    code = np.arange(256, dtype=np.float32)
+    tables = np.empty((len(percentiles), 256), np.float32)
+    for i, (first, last) in enumerate(((0, 64), (64, 192), (192, 255))):
+        low, high = percentiles[:, i, None], percentiles[:, i + 1, None]
+        part = slice(first + (i > 0), last + 1)
+        tables[:, part] = low + (high - low) * (code[part] - first) * np.float32(1 / (last - first))
     return np.ascontiguousarray(np.take_along_axis(tables, codes, axis=1).T)
 
 

@@ -103,6 +103,15 @@ class KaldiReader:
             return self._sized("<i")
         return self._number(int, "a whole number")
 
+    def uint32(self):
+        """Return the next unsigned 32-bit integer (its size byte is -4)."""
+        if not self.binary:
+            return self._number(int, "a whole number")
+        start, data = self.source.offset, self.source.take(5, "a number")
+        if data[0] != 0xFC:
+            raise self.source.error(f"an unsigned number expected, found the size byte {data[0]}", start)
+        return struct.unpack_from("<I", data, 1)[0]
+
     def float32(self):
         """Return the next number as a Python float; single and double precision are accepted."""
         if self.binary:
@@ -145,7 +154,7 @@ class KaldiReader:
         if not self.binary:
             return self._numbers(self._bracketed("a vector").split(), dtype)
         kind = self.expect("FV", "DV")
-        return self.source.array("<f4" if kind == "FV" else "<f8", (self._size("a vector"),)).astype(dtype, copy=False)
+        return self._floats(kind, (self._size("a vector"),), dtype)
 
     def matrix(self, dtype=np.float32):
         """Return a matrix (rows, columns) of `dtype`, from single or double precision, or compressed (CM, CM2, CM3)."""
@@ -155,7 +164,12 @@ class KaldiReader:
         if kind in COMPRESSED:
             return read_compressed(self.source, kind).astype(dtype, copy=False)
         shape = self._size("a matrix"), self._size("a matrix")
-        return self.source.array("<f4" if kind == "FM" else "<f8", shape, "floats").astype(dtype, copy=False)
+        return self._floats(kind, shape, dtype)
+
+    def _floats(self, kind, shape, dtype):
+        values = self.source.array("<f4" if kind[0] == "F" else "<f8", shape, "floats")
+        with np.errstate(over="ignore"):  # what single precision cannot hold becomes infinite
+            return values.astype(dtype, copy=False)
 
     def _size(self, what):
         n = self.int32()
@@ -224,6 +238,10 @@ class KaldiWriter:
     def int32(self, value):
         """Write an integer."""
         self._write(b"\4" + struct.pack("<i", value) if self.binary else f"{value} ".encode())
+
+    def uint32(self, value):
+        """Write an unsigned integer."""
+        self._write(b"\xfc" + struct.pack("<I", value) if self.binary else f"{value} ".encode())
 
     def float32(self, value):
         """Write a number in single precision."""

@@ -78,6 +78,8 @@ class MatrixWriter(TableWriter):
 
     def _put(self, writer, value):
         if self._compress:
+            if not np.isfinite(value).all():
+                raise PymavgError(f"{self._ark}: values that are not finite cannot be compressed")
             write_compressed(writer, value)
         else:
             writer.matrix(value, self._double)
