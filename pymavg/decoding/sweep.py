@@ -170,11 +170,11 @@ class Scorer:
 
     def ctm(self, hypotheses):
         """Return ctm rows (file, channel, begin, duration, word, confidence) with times in the recordings."""
-        segments = self.data.segments if self.data.has("segments") else {}
+        segments = self.data.segments
         channels = self.data.table("reco2file_and_channel") if self.data.has("reco2file_and_channel") else {}
         rows = []
         for utterance, words in hypotheses.items():
-            recording, begin = segments[utterance][:2] if segments else (utterance, 0.0)
+            recording, begin = segments[utterance].recording, segments[utterance].start
             file, channel = channels[recording].split() if channels else (recording, "1")
             for start, end, word, *confidence in words:
                 shown = self.words.symbol_of[word]

@@ -1,0 +1,84 @@
+"""Acoustic scores for the decoder: (T, D) features in, (T, P) log-likelihoods out, from a GMM or a neural network."""
+
+from pathlib import Path
+
+import numpy as np
+
+from pymavg.backend import array_module, to_device, to_host
+from pymavg.errors import PymavgError
+from pymavg.gmm.likelihood import GmmScorer
+from pymavg.kaldi.gmm import read_model
+from pymavg.kaldi.nnet1 import read_nnet
+from pymavg.kaldi.stream import open_reader
+from pymavg.kaldi.transitions import read_transition_model
+from pymavg.nnet.features import FeatureTransform
+from pymavg.nnet.network import Network
+
+PRIOR_FLOOR = 1e-10  # classes with a smaller share are never recognised
+NEVER = np.float32(np.sqrt(np.finfo(np.float32).max))
+
+
+def log_priors(counts):
+    """Return log P(class), float32 (P,), from frame counts (nnet/nnet-pdf-prior.cc).
+
+    log(count / sum + 1e-20); a class with a share below 1e-10 gets a prior so large that it is never recognised.
+    """
+    share = np.asarray(counts, np.float64) / np.sum(counts, dtype=np.float64)
+    return np.where(share < PRIOR_FLOOR, NEVER, np.log(share + 1e-20)).astype(np.float32)
+
+
+class GmmAcoustic:
+    """Log-likelihoods of a GMM.
+
+    Parameters
+    ----------
+    model : str or Path
+        final.mdl.
+    """
+
+    def __init__(self, model):
+        self.transitions, gmm = read_model(model)
+        self.loglikes = GmmScorer(gmm).loglikes
+
+
+class NnetAcoustic:
+    """Scaled likelihoods of a neural network: its outputs before the softmax minus log-priors.
+
+    Parameters
+    ----------
+    source : str or Path
+        Directory with final.nnet, final.feature_transform, ali_train_pdf.counts and final.mdl.
+    prior_scale : float
+        Multiplies the log-priors; 0 leaves them out.
+    use_gpu : {"auto", "yes", "no"}
+
+    Raises
+    ------
+    PymavgError
+        When a file is missing or their numbers of pdfs differ.
+    """
+
+    def __init__(self, source, prior_scale=1.0, use_gpu="no"):
+        source = Path(source)
+        xp = array_module(use_gpu)
+        self.transitions = read_transition_model(source / "final.mdl")
+        self.network = Network(read_nnet(source / "final.nnet"), xp)
+        self.transform = FeatureTransform(read_nnet(source / "final.feature_transform"), xp)
+        counts = open_reader(source / "ali_train_pdf.counts").vector()
+        found = {
+            "final.nnet": self.network.output_dim,
+            "final.mdl": self.transitions.num_pdfs,
+            "ali_train_pdf.counts": len(counts),
+        }
+        if len(set(found.values())) > 1:
+            told = ", ".join(f"{name} {number}" for name, number in found.items())
+            raise PymavgError(f"{source}: different numbers of pdfs: {told}; the files are of different trainings")
+        self.xp, self.offset = xp, prior_scale * log_priors(counts)
+
+    def loglikes(self, feats):
+        """Return log p(x_t | pdf) up to a constant of the frame, float32 (T, P)."""
+        expected = self.network.input_dim // len(self.transform.offsets)
+        if feats.shape[1] != expected:
+            raise PymavgError(f"features have {feats.shape[1]} dimensions, the network wants {expected}")
+        inputs = self.transform.apply(to_device(self.xp, feats, np.float32))
+        return to_host(self.network.forward(inputs)) - self.offset

@@ -1,0 +1,21 @@
+"""Decode with a neural network; write lattices.
+
+usage: pymavg decode-nnet [options] <graph-dir> <data> <model-dir> <lattices>
+ e.g.: pymavg decode-nnet exp/tri1/graph data/fbank/test exp/dnn exp/dnn/decode_test/lat.1.gz
+
+The model directory holds final.nnet, final.feature_transform, ali_train_pdf.counts and final.mdl.
+"""
+
+from pymavg.decoding import command
+from pymavg.decoding.acoustic import NnetAcoustic
+from pymavg.options import Parser, real
+
+
+def main(argv):
+    """Run the tool."""
+    parser = Parser("decode-nnet", __doc__)
+    command.add_options(parser, acwt=0.1, lattice_beam=8.0)
+    parser.add_argument("--prior-scale", type=real, default=1.0, help="factor on log-priors (default 1)")
+    parser.add_argument("--use-gpu", default="no", help="auto, yes or no (default no)")
+    args = parser.parse_args(argv)
+    command.run(args, NnetAcoustic(args.model_dir, args.prior_scale, args.use_gpu))

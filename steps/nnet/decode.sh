@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# Decodes a data directory with a neural network into lattices, then scores them.
+set -euo pipefail
+
+nj=4
+cmd=run.pl
+stage=0
+srcdir=               # directory of the network; default: the one that <decode-dir> lies in
+acwt=0.1              # acoustic scale
+beam=13.0
+lattice_beam=8.0
+max_active=7000
+min_active=200
+prior_scale=1.0       # factor on the log-priors, which are subtracted
+use_gpu=no
+skip_scoring=false
+scoring_opts=         # options for local/score.sh
+
+help_message="usage: $0 [options] <graph-dir> <data> <decode-dir>
+ e.g.: $0 --nj 8 exp/tri1/graph data/fbank/test exp/dnn/decode_test
+Writes <decode-dir>/lat.JOB.gz. final.nnet, final.feature_transform, ali_train_pdf.counts and final.mdl are looked for
+in the directory that <decode-dir> lies in.
+Options, with their defaults:
+  --nj $nj   --cmd $cmd   --stage $stage (1: score only)   --srcdir DIR
+  --acwt $acwt   --beam $beam   --lattice-beam $lattice_beam   --max-active $max_active   --min-active $min_active
+  --prior-scale $prior_scale   --use-gpu $use_gpu   --skip-scoring $skip_scoring   --scoring-opts \"OPTIONS\""
+
+echo "$0 $*"
+. ./path.sh
+. utils/parse_options.sh
+if [ $# -ne 3 ]; then
+  printf '%s\n' "$help_message" >&2
+  exit 1
+fi
+graph=$1
+data=$2
+dir=$3
+srcdir=${srcdir:-$(dirname "$dir")}
+
+for f in "$graph/HCLG.fst" "$graph/words.txt" "$data/feats.scp" \
+  "$srcdir"/{final.nnet,final.feature_transform,ali_train_pdf.counts,final.mdl}; do
+  [ -f "$f" ] || { echo "$0: $f: no such file" >&2; exit 1; }
+done
+export OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 # one core for each job
+num_utts=$(wc -l <"$data/feats.scp")
+nj=$((nj < num_utts ? nj : num_utts))
+mkdir -p "$dir/log"
+
+if [ "$stage" -le 0 ]; then
+  rm -f "$dir"/lat.*.gz
+  echo "$nj" >"$dir/num_jobs"
+  $cmd JOB=1:"$nj" "$dir/log/decode.JOB.log" \
+    pymavg decode-nnet --job JOB --num-jobs "$nj" --acwt "$acwt" --beam "$beam" --lattice-beam "$lattice_beam" \
+    --max-active "$max_active" --min-active "$min_active" --prior-scale "$prior_scale" --use-gpu "$use_gpu" \
+    "$graph" "$data" "$srcdir" "$dir/lat.JOB.gz"
+fi
+
+if [ "$skip_scoring" = false ]; then
+  read -r -a opts <<<"$scoring_opts"
+  [ -x local/score.sh ] || { echo "$0: local/score.sh: not there; --skip-scoring true goes without" >&2; exit 1; }
+  local/score.sh --cmd "$cmd" ${opts[@]+"${opts[@]}"} "$data" "$graph" "$dir"
+fi
+echo "$0: decoded $data into $dir"
