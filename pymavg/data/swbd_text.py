@@ -1,7 +1,8 @@
 """The written conventions of the Switchboard and Hub5 transcripts, and what they become for training and scoring.
 
 The rules are those of Kaldi's egs/swbd/s5c (local/swbd1_map_words.pl, swbd1_data_prep.sh, eval2000_data_prep.sh and
-format_acronyms_dict.py), so that data and dictionaries are interchangeable with it. Each rule has an example in
+format_acronyms_dict.py), so that data and dictionaries are interchangeable with it; where the first one's code and its
+comments differ (brackets inside a word, a bracket not closed), they are those of its comments. Each rule has an example in
 tests/test_swbd_text.py.
 """
 
@@ -38,7 +39,7 @@ def map_word(word):
     word = _MISPRONOUNCED.sub(r"\1\2", word)
     word = _BEGINNING_LOST.sub(r"-\1", word)
     word = _END_LOST.sub(r"\1-", word)
-    word = _UNCLOSED.sub(r"\1", word)
+    word = _UNCLOSED.sub(r"\1-", word)
     word = _UNUSUAL.sub(r"\1", word)
     word = _MIDDLE_LOST.sub(r"\1-\2", word)
     return _VARIANT.sub("", word, count=1)

@@ -52,6 +52,7 @@ RESPELLED = {
     "oooh": "ooh",
     "organising": "organizing",
     "programme": "program",
+    "recognise": "recognize",
     "spelt": "spelled",
     "thiiings": "things",
     "beeeeautiful": "beautiful",
