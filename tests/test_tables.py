@@ -2,6 +2,7 @@ import gzip
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -126,18 +127,22 @@ def test_relative_paths_start_from_the_current_directory_or_a_root(table, matric
     assert_same(read_matrices(f"scp:{table}/feats.scp", root=table), matrices)
 
 
+def open_files():
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
 def test_few_files_are_open(table, matrices):
     with open("many.scp", "w") as stream:
         for i in range(60):
             write(f"{i}.ark", {f"u{i:02}": matrices["utt0"]})
             stream.write(f"u{i:02} {i}.ark:4\n")
-    before = len(os.listdir("/proc/self/fd"))
+    before = open_files()
     scp = MatrixScp("many.scp")
     for _ in range(2):
         assert all(len(matrix) == 20 for matrix in scp.values())
-    assert len(os.listdir("/proc/self/fd")) <= before + rspecifier.OPEN_FILES
+    assert open_files() <= before + rspecifier.OPEN_FILES
     scp.close()
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert open_files() == before
 
 
 def test_a_cut_archive(table):
@@ -212,7 +217,7 @@ def test_a_writer_leaves_nothing_half_written(tmp_path, matrices):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_a_full_disk_is_an_error(tmp_path, matrices, monkeypatch):
     (tmp_path / f".a.ark.{os.getpid()}.tmp").symlink_to("/dev/full")
     with pytest.raises(PymavgError, match="cannot be written.*space"), MatrixWriter(tmp_path / "a.ark") as writer:

@@ -31,9 +31,15 @@ def read_segments(path):
     Raises
     ------
     PymavgError
-        For a line of another form, a start below 0, or an end that is not after the start.
+        For a line of another form, a start below 0, an end that is not after the start, or an utterance twice.
     """
-    return [parse_segment(line, f"{path}:{number}") for number, line in enumerate(read_lines(path), start=1)]
+    segments = [parse_segment(line, f"{path}:{number}") for number, line in enumerate(read_lines(path), start=1)]
+    first = {}
+    for segment in segments:
+        before = first.setdefault(segment.utterance, segment)
+        if before is not segment:
+            raise PymavgError(f"{segment.place}: utterance {segment.utterance} was at {before.place} already")
+    return segments
 
 
 def parse_segment(line, place):
