@@ -50,6 +50,8 @@ class Network:
         `numpy` or `cupy`.
     dtype : dtype
         float32, or float64 for checks.
+    precision : {"float32", "tf32", "bf16"}
+        Of matrix products on a GPU; parameters stay in float32.
 
     Raises
     ------
@@ -57,9 +59,9 @@ class Network:
         When the sequence is not of that form or dimensions do not fit.
     """
 
-    def __init__(self, components, xp=np, dtype=np.float32):
+    def __init__(self, components, xp=np, dtype=np.float32, precision="float32"):
         self.xp, self.dtype = xp, np.dtype(dtype)
-        self.operations = operations(xp, dtype)
+        self.operations = operations(xp, dtype, precision)
         parts = _pair(components)
         flat = [np.concatenate([np.ravel(affine.weight), np.ravel(affine.bias)]) for affine, _ in parts]
         self.theta = to_device(xp, np.concatenate(flat), self.dtype)
@@ -139,9 +141,9 @@ class Network:
         return components
 
     @classmethod
-    def from_components(cls, components, xp=np, dtype=np.float32):
+    def from_components(cls, components, xp=np, dtype=np.float32, precision="float32"):
         """Same as the constructor, under the name that matches `to_components`."""
-        return cls(components, xp, dtype)
+        return cls(components, xp, dtype, precision)
 
 
 def _pair(components):

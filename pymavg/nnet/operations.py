@@ -18,7 +18,7 @@ class Operations:
         """Set out = alpha op(a) op(b) + beta out. `alpha` may be a number on the device (0-d array)."""
         product = (a.T if trans_a else a) @ (b.T if trans_b else b)
         product *= alpha
-        if beta == 0.0:
+        if isinstance(beta, float) and beta == 0.0:  # what was in out may be NaN
             out[...] = product
             return
         out *= beta

@@ -28,6 +28,8 @@ class Rbm:
     xp : module
         `numpy` or `cupy`.
     dtype : dtype
+    precision : {"float32", "tf32", "bf16"}
+        Of matrix products on a GPU.
 
     Attributes
     ----------
@@ -37,11 +39,11 @@ class Rbm:
         Sums over frames of the mean squared error of the reconstruction, of frames, and the number of rescues.
     """
 
-    def __init__(self, weight, vis_bias, hid_bias, visible="bern", xp=np, dtype=np.float32):
+    def __init__(self, weight, vis_bias, hid_bias, visible="bern", xp=np, dtype=np.float32, precision="float32"):
         if visible not in ("bern", "gauss"):
             raise PymavgError(f"RBM: found visible units '{visible}', expected bern or gauss")
         self.xp, self.dtype, self.gaussian = xp, np.dtype(dtype), visible == "gauss"
-        self.operations = operations(xp, dtype)
+        self.operations = operations(xp, dtype, precision)
         self.hidden, self.visible = np.shape(weight)
         flat = np.concatenate([np.ravel(to_host(a)) for a in (weight, vis_bias, hid_bias)])
         self.theta = to_device(xp, flat, self.dtype)
@@ -167,9 +169,10 @@ class Rbm:
         self._last_rate = float(state["last_rate"])
 
     @classmethod
-    def from_component(cls, component, xp=np, dtype=np.float32):
+    def from_component(cls, component, xp=np, dtype=np.float32, precision="float32"):
         """Return the RBM of a pymavg.kaldi.nnet1.Rbm."""
-        return cls(component.weight, component.vis_bias, component.hid_bias, component.vis_type, xp, dtype)
+        parts = component.weight, component.vis_bias, component.hid_bias, component.vis_type
+        return cls(*parts, xp, dtype, precision)
 
     def to_component(self):
         """Return a pymavg.kaldi.nnet1.Rbm with copies of the parameters on the host."""

@@ -1,0 +1,131 @@
+"""The operations on float32 CuPy arrays: cuBLAS that accumulates in place, and fused kernels.
+
+Nothing here waits for the device. Factors (learning rates, momenta, scales) may be numbers or 0-d arrays on the device.
+"""
+
+import numpy as np
+
+from pymavg.nnet.cuda_kernels import ELEMENTWISE, PREAMBLE, ROW_KERNELS, ROWS, THREADS
+from pymavg.nnet.operations import Operations, key_words
+
+FLOAT32, DEFAULT_ALGORITHM = 0, -1  # CUDA_R_32F, CUBLAS_GEMM_DEFAULT
+NO_TRANSPOSE, TRANSPOSE = 0, 1
+HOST_POINTERS, DEVICE_POINTERS = 0, 1
+COMPUTE = {"float32": 68, "bf16": 75, "tf32": 77}  # CUBLAS_COMPUTE_32F, _32F_FAST_16BF, _32F_FAST_TF32
+
+
+class CudaOperations(Operations):
+    """See `Operations` for what each method does.
+
+    Parameters
+    ----------
+    xp : module
+        `cupy`.
+    cublas : module
+        `cupy_backends.cuda.libs.cublas`.
+    precision : {"float32", "tf32", "bf16"}
+        In which products are computed; operands and results are float32 in memory, sums are accumulated in float32.
+    """
+
+    def __init__(self, xp, cublas, precision="float32"):
+        super().__init__(xp)
+        self._cublas, self._compute = cublas, COMPUTE[precision]
+        self._kernels = {
+            name: xp.ElementwiseKernel(inputs, outputs, body, f"pymavg_{name}", preamble=PREAMBLE)
+            for name, (inputs, outputs, body) in ELEMENTWISE.items()
+        }
+        rows = xp.RawModule(code=ROWS, options=("--std=c++14",))
+        self._row_kernels = {name: rows.get_function(name) for name in ROW_KERNELS}
+        self._constants = {}
+
+    def gemm(self, a, b, out, alpha=1.0, beta=0.0, trans_a=False, trans_b=False):
+        """Set out = alpha op(a) op(b) + beta out by one cuBLAS call."""
+        # cuBLAS counts by columns: out' = alpha op(b)' op(a)' + beta out', and a C-contiguous x in memory is its x'.
+        (rows, columns), inner = out.shape, a.shape[0] if trans_a else a.shape[1]
+        handle = self.xp.cuda.device.get_cublas_handle()
+        on_device = isinstance(alpha, self.xp.ndarray) or isinstance(beta, self.xp.ndarray)
+        factors = [self._factor(x, on_device) for x in (alpha, beta)]
+        pointers = [x.data.ptr if on_device else x.ctypes.data for x in factors]
+        self._cublas.setPointerMode(handle, DEVICE_POINTERS if on_device else HOST_POINTERS)
+        try:
+            self._cublas.gemmEx(
+                handle,
+                TRANSPOSE if trans_b else NO_TRANSPOSE,
+                TRANSPOSE if trans_a else NO_TRANSPOSE,
+                columns,
+                rows,
+                inner,
+                pointers[0],
+                b.data.ptr,
+                FLOAT32,
+                b.shape[1],
+                a.data.ptr,
+                FLOAT32,
+                a.shape[1],
+                pointers[1],
+                out.data.ptr,
+                FLOAT32,
+                columns,
+                self._compute,
+                DEFAULT_ALGORITHM,
+            )
+        finally:
+            self._cublas.setPointerMode(handle, HOST_POINTERS)
+
+    def _factor(self, value, on_device):
+        """Return a factor as a float32 scalar array, on the side where cuBLAS is to look for it."""
+        if isinstance(value, self.xp.ndarray):
+            return value.astype(np.float32)
+        if not on_device:
+            return np.array(value, np.float32)
+        if value not in self._constants:
+            self._constants[value] = self.xp.full((), value, np.float32)
+        return self._constants[value]
+
+    def add_rows_(self, vector, matrix, alpha, beta=1.0, weights=None):
+        """Set vector = beta vector + alpha matrix' weights, as a product of matrices."""
+        weights = self.xp.ones(len(matrix), np.float32) if weights is None else weights
+        self.gemm(weights[None], matrix, vector[None], alpha, beta)
+
+    def scale_add_(self, a, keep, b, factor):
+        """Set a = keep a + factor b."""
+        self._kernels["scale_add"](keep, b, factor, a)
+
+    def add_correction_(self, weight, correction, decay, keep=1.0):
+        """Set correction = correction - decay weight, then weight = keep weight + correction."""
+        self._kernels["add_correction"](decay, keep, correction, weight)
+
+    def row_squares(self, matrix):
+        """Return the squared 2-norm of each row, (N,) float64."""
+        out = self.xp.empty(len(matrix), np.float64)
+        self._row_kernels["row_squares"]((len(matrix),), (THREADS,), (matrix, np.int32(matrix.shape[1]), out))
+        return out
+
+    def activate_(self, kind, a, bias):
+        """Set a = f(a + bias)."""
+        self._kernels["linear" if kind == "softmax" else kind](bias, a)
+
+    def derive_(self, kind, delta, y, y_scale=1.0):
+        """Set delta = delta f'(a), the derivative told from the output f(a) = y_scale y."""
+        if kind in ("sigmoid", "tanh", "relu"):
+            self._kernels[f"derive_{kind}"](y, y_scale, delta)
+
+    def dropout_(self, y, retention, key):
+        """Keep each element with probability `retention`, divided by it; else 0."""
+        self._kernels["dropout"](retention, *key_words(key), y)
+
+    def sample_hidden(self, a, bias, sample, key):
+        """Set a = sigmoid(a + bias) and sample = 1 with that probability, else 0."""
+        self._kernels["sample_hidden"](bias, *key_words(key), a, sample)
+
+    def softmax_xent_(self, a, targets, weights, stats):
+        """Set a to weights (softmax(a) - target) and add to `stats`; posteriors take the plain formulas."""
+        if targets.ndim == 2:
+            super().softmax_xent_(a, targets, weights, stats)
+            return
+        n, columns = a.shape
+        measures = self.xp.empty((n, 3), np.float64)
+        given = measures if weights is None else weights  # any pointer where there are no weights
+        arguments = a, np.int32(columns), targets, given, np.int32(weights is not None), measures
+        self._row_kernels["softmax_xent"]((n,), (THREADS,), arguments)
+        stats += measures.sum(axis=0)
