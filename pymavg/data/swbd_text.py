@@ -1,9 +1,9 @@
 """The written conventions of the Switchboard and Hub5 transcripts, and what they become for training and scoring.
 
 The rules are those of Kaldi's egs/swbd/s5c (local/swbd1_map_words.pl, swbd1_data_prep.sh, eval2000_data_prep.sh and
-format_acronyms_dict.py), so that data and dictionaries are interchangeable with it; where the first one's code and its
-comments differ (brackets inside a word, a bracket not closed), they are those of its comments. Each rule has an example in
-tests/test_swbd_text.py.
+format_acronyms_dict.py), so that data and dictionaries are interchangeable with it; where the first one's code and
+its comments differ (brackets inside a word, a bracket not closed), they are those of its comments. Each rule has an
+example in tests/test_swbd_text.py.
 """
 
 import re

