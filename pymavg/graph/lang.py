@@ -52,12 +52,12 @@ class Lang:
     lexicon_fst = cached_property(lambda self: read_fst(self.path / "L.fst"))
     lexicon_disambig_fst = cached_property(lambda self: read_fst(self.path / "L_disambig.fst"))
     grammar_fst = cached_property(lambda self: read_fst(self.path / "G.fst"))
-    silence_phones = cached_property(lambda self: self._ids("silence"))
-    nonsilence_phones = cached_property(lambda self: self._ids("nonsilence"))
-    disambig = cached_property(lambda self: self._ids("disambig"))
-    context_indep = cached_property(lambda self: self._ids("context_indep"))
-    word_disambig_phones = cached_property(lambda self: self._ids("wdisambig_phones"))
-    word_disambig_words = cached_property(lambda self: self._ids("wdisambig_words"))
+    silence_phones = cached_property(lambda self: self.ids("silence"))
+    nonsilence_phones = cached_property(lambda self: self.ids("nonsilence"))
+    disambig = cached_property(lambda self: self.ids("disambig"))
+    context_indep = cached_property(lambda self: self.ids("context_indep"))
+    word_disambig_phones = cached_property(lambda self: self.ids("wdisambig_phones"))
+    word_disambig_words = cached_property(lambda self: self.ids("wdisambig_words"))
     optional_silence = cached_property(lambda self: self._single(self.path / "phones" / "optional_silence.int"))
     oov = cached_property(lambda self: self._single(self.path / "oov.int"))
     sets = cached_property(lambda self: [numbers for _, numbers in self._rows("sets")])
@@ -85,7 +85,8 @@ class Lang:
         """Lexicon for word alignment, from phones/align_lexicon.int."""
         return [(row[0], row[1], tuple(row[2:])) for _, row in self._rows("align_lexicon")]
 
-    def _ids(self, name):
+    def ids(self, name):
+        """Return all ids of phones/NAME.int."""
         return [number for _, row in self._rows(name) for number in row]
 
     def _rows(self, name, words=0):
