@@ -13,7 +13,7 @@ run: venv      ## set up, then from the corpus to the word error rate (egs/swbd/
 demo: venv     ## the same on a quarter of an hour of speech, in egs/swbd/demo
 	egs/swbd/run.sh --mini-hours 0.25 --dir demo
 
-test: lint     ## set up, then all tests
+test: venv     ## set up, then all tests, ruff and ShellCheck among them
 	. ./path.sh && python -m pytest
 
 lint: venv     ## ruff and ShellCheck

@@ -350,20 +350,12 @@ def test_subsets(small, tmp_path):
 
 def test_subset_by_lists_through_the_script(small, tmp_path):
     (tmp_path / "spk").write_text("sw1-B\nsw9-Z\n")
-    done = subprocess.run(
-        [UTILS / "subset_data_dir.sh", "--spk-list", tmp_path / "spk", small, tmp_path / "b"],
-        capture_output=True,
-        text=True,
-    )
+    done = run("subset_data_dir.sh", "--spk-list", tmp_path / "spk", small, tmp_path / "b")
     assert done.returncode == 0, done.stderr
     assert "1 of 2 speakers have no utterances; first: sw9-Z" in done.stderr
     assert DataDir(tmp_path / "b").utts == ["sw1-B_1", "sw1-B_2"]
     (tmp_path / "utt").write_text("nobody\n")
-    done = subprocess.run(
-        [UTILS / "subset_data_dir.sh", "--utt-list", tmp_path / "utt", small, tmp_path / "c"],
-        capture_output=True,
-        text=True,
-    )
+    done = run("subset_data_dir.sh", "--utt-list", tmp_path / "utt", small, tmp_path / "c")
     assert done.returncode == 1
     assert "no utterance is left" in done.stderr and not (tmp_path / "c").exists()
     done = run("subset_data_dir.sh", small, "x", tmp_path / "c")

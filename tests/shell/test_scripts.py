@@ -1,0 +1,112 @@
+"""The contract that every script keeps: usage, options, nothing run from a value. New scripts are found by themselves."""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SOURCED = {"parse_options.sh"}
+
+
+def executable_scripts():
+    """Return every script a user can call, as (recipe directory, path within it)."""
+    found = []
+    for folder in ("steps", "utils"):
+        found += [("egs/swbd", path.relative_to(ROOT)) for path in (ROOT / folder).rglob("*") if is_script(path)]
+    for recipe in (ROOT / "egs").iterdir():
+        found += [
+            (f"egs/{recipe.name}", path.relative_to(recipe)) for path in recipe.glob("local/*") if is_script(path)
+        ]
+        found += [(f"egs/{recipe.name}", path.relative_to(recipe)) for path in recipe.glob("run.sh")]
+    return sorted(found)
+
+
+def is_script(path):
+    return path.is_file() and path.suffix in (".sh", ".pl") and os.access(path, os.X_OK) and path.name not in SOURCED
+
+
+SCRIPTS = executable_scripts()
+PARSED = [(recipe, path) for recipe, path in SCRIPTS if "parse_options.sh" in (ROOT / recipe / path).read_text()]
+
+
+def call(script, *arguments, **options):
+    recipe, path = script
+    command = ["bash", str(path), *arguments]
+    return subprocess.run(
+        command, cwd=ROOT / recipe, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL, **options
+    )
+
+
+def name_of(script):
+    return str(script[1]) if script[0] == "egs/swbd" else "/".join(map(str, script))
+
+
+def options_in(usage):
+    """Return the options that a usage text tells, with their dashes."""
+    return list(dict.fromkeys(re.findall(r"(?<![\w-])--[a-z][a-z0-9-]*", usage)))
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=name_of)
+def test_help_is_a_usage_and_exits_0(script):
+    done = call(script, "--help")
+    assert done.returncode == 0, done.stderr
+    assert "usage:" in done.stdout.lower()
+
+
+@pytest.mark.parametrize(
+    "script", [s for s in SCRIPTS if s[1].name not in ("slurm.pl", "queue.pl", "run.pl")], ids=name_of
+)
+def test_unknown_options_and_empty_arguments_are_refused(script):
+    done = call(script, "--no-such-option", "3", "a", "b")
+    assert done.returncode != 0
+    assert "--no-such-option" in done.stderr
+    if script[1].name != "run.sh":  # run.sh of swbd takes no arguments
+        done = call(script, "", "b", "c")
+        assert done.returncode != 0
+        assert done.stderr.strip()
+
+
+@pytest.mark.parametrize("script", PARSED, ids=name_of)
+def test_options_need_values_and_stand_before_arguments(script):
+    options = options_in(call(script, "--help").stdout)
+    if not options:
+        pytest.skip("has no options")
+    done = call(script, options[0])
+    assert done.returncode != 0
+    assert f"{options[0]} needs a value" in done.stderr
+    done = call(script, "somewhere", options[0], "4")
+    assert done.returncode != 0
+    assert f"option {options[0]} must stand before the arguments" in done.stderr
+
+
+@pytest.mark.parametrize("script", PARSED, ids=name_of)
+def test_usage_tells_only_options_that_exist(script):
+    usage = call(script, "--help").stdout
+    source = (ROOT / script[0] / script[1]).read_text()
+    for option in options_in(usage):
+        if option not in ("--help", "--config"):
+            variable = option[2:].replace("-", "_")
+            assert re.search(rf"(^|\s){variable}=", source, re.MULTILINE) or "declare" in source, option
+
+
+@pytest.mark.parametrize("script", PARSED, ids=name_of)
+def test_values_are_never_run(script, tmp_path):
+    mark = tmp_path / "run"
+    for option in options_in(call(script, "--help").stdout):
+        for value in (f"$(touch {mark})", f"`touch {mark}`", f"; touch {mark}", f"x[$(touch {mark})]"):
+            call(script, option, value, "--no-such-option", "1")
+            assert not mark.exists(), f"{option} '{value}' was run"
+
+
+def test_scripts_have_the_run_bit():
+    for path in (
+        *ROOT.glob("steps/**/*.sh"),
+        *ROOT.glob("utils/*"),
+        *ROOT.glob("egs/*/local/*"),
+        *ROOT.glob("egs/*/run.sh"),
+    ):
+        if path.is_file() and path.read_bytes().startswith(b"#!"):
+            assert os.access(path, os.X_OK), path
