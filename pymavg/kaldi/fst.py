@@ -4,9 +4,7 @@ Decoders, aligners and graph builders work on the arrays; the library kaldifst i
 `to_kaldifst` and `from_kaldifst`, and sees only what has been checked here.
 """
 
-import gzip
 import tempfile
-import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +12,11 @@ import numpy as np
 
 from pymavg.errors import PymavgError
 from pymavg.files import atomic_open
+from pymavg.kaldi.inputs import open_stream
 from pymavg.kaldi.openfst import parse, serialise
+from pymavg.kaldi.rspecifier import parse_rspecifier
+
+LARGEST_FILE = 1 << 40  # bytes
 
 
 @dataclass
@@ -123,14 +125,16 @@ def write_fst(path, fst):
 
 
 def read_fsts(rspecifier):
-    """Yield (utterance, Fst) from an archive of FSTs (Kaldi's binary form), plain or .gz.
+    """Yield (utterance, Fst) from an archive of FSTs in Kaldi's binary form: `ark:x.gz`, `ark:command |`, or a path.
 
     Raises
     ------
     PymavgError
         Naming the archive and the utterance.
     """
-    path = str(rspecifier).removeprefix("ark:")
+    kind, path = parse_rspecifier(rspecifier)
+    if kind != "ark":
+        raise PymavgError(f"{rspecifier}: expected an archive (ark:) of FSTs")
     data = _read_bytes(path)
     position = 0
     while position < len(data):
@@ -179,12 +183,6 @@ def from_kaldifst(library_fst):
         return Fst(**parse(path.read_bytes(), 0, str(path))[0])
 
 
-def _read_bytes(path):
-    path = Path(path)
-    try:
-        data = path.read_bytes()
-        return gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
-    except FileNotFoundError:
-        raise PymavgError(f"{path}: no such file") from None
-    except (OSError, EOFError, zlib.error) as error:
-        raise PymavgError(f"{path}: cannot be read: {error}") from error
+def _read_bytes(place):
+    with open_stream(str(place)) as source:
+        return source.take(source.have(LARGEST_FILE), "an FST")
