@@ -61,8 +61,17 @@ KERNELS = {  # method and arguments: arrays are changed in place and compared af
     "dropout": ("dropout_", normal(50, 60), 0.7, 12345 << 30),
     "sample": ("sample_hidden", normal(50, 60), normal(60), normal(50, 60), 98765 << 30),
     "softmax_xent": ("softmax_xent_", normal(5, 300) * 5, np.arange(5, dtype=np.int32) * 60, None, np.zeros(3)),
+    "ties": ("softmax_xent_", np.zeros((4, 3), np.float32), np.array([0, 1, 2, 0], np.int32), None, np.zeros(3)),
     "weighted": ("softmax_xent_", normal(5, 300), np.arange(5, dtype=np.int32), abs(normal(5)), np.zeros(3)),
     "posteriors": ("softmax_xent_", normal(2, 2), np.array([[0.3, 0.7], [1, 0]], np.float32), normal(2), np.zeros(3)),
+    "gather": (
+        *("gather", normal(9, 3), np.array([0, 8, 4, 4]), np.array([0, 5, 4, 3]), np.array([4, 8, 4, 8])),
+        *(np.arange(-2, 3, dtype=np.int32), normal(15), normal(15), normal(4, 15)),
+    ),
+    "gather_plain": (
+        *("gather", normal(9, 3), np.array([0, 8]), np.array([0, 5]), np.array([4, 8])),
+        *(np.zeros(1, np.int32), np.ones(1, np.float32), np.zeros(1, np.float32), normal(2, 3)),
+    ),
     "limit_rows": ("limit_rows_", normal(5, 6), 2.0),
     "shrink_l1": ("shrink_l1_", normal(5, 6), normal(5, 6), 0.3, 0.5),
 }
@@ -103,11 +112,11 @@ TRAININGS = {
 }
 
 
-@pytest.mark.parametrize("activation", ["sigmoid", "tanh", "relu"])
-@pytest.mark.parametrize("name", TRAININGS)
+@pytest.mark.parametrize(
+    ("name", "activation"),
+    [*((name, "sigmoid") for name in TRAININGS), ("ngsgd", "tanh"), ("dropout", "tanh"), ("dropout", "relu")],
+)
 def test_training_on_the_device(device, name, activation):
-    if activation != "sigmoid" and name in ("momentum", "simple", "mse"):
-        pytest.skip("the activation does not matter here")
     splice = [nnet1.Splice(np.arange(-1, 2), 6), nnet1.AddShift(normal(18)), nnet1.Rescale(abs(normal(18)))]
     feats, thetas, losses = normal(200, 6), [], []
     rows, targets = RNG.integers(0, 200, (13, 16)), RNG.integers(0, 5, (13, 16)).astype(np.int32)

@@ -49,7 +49,7 @@ ELEMENTWISE = {
 }
 
 THREADS = 256  # of a row's block; a power of two
-ROW_KERNELS = "row_squares", "softmax_xent"
+ROW_KERNELS = "row_squares", "softmax_xent", "gather"
 
 ROWS = r"""
 #define THREADS 256
@@ -76,14 +76,32 @@ extern "C" __global__ void row_squares(const float* a, int columns, double* out)
     if (threadIdx.x == 0) out[blockIdx.x] = sum;
 }
 
+/* out = scale (feats at rows + offsets, within first ... last) + shift. */
+extern "C" __global__ void gather(const float* feats, int dim, const int* rows, const int* first, const int* last,
+                                  const int* offsets, int width, const float* scale, const float* shift, int each,
+                                  float* out) {
+    float* target = out + (long long)blockIdx.x * width * dim;
+    int center = rows[blockIdx.x], low = first[blockIdx.x], high = last[blockIdx.x];
+    for (int j = threadIdx.x; j < width * dim; j += blockDim.x) {
+        int row = center + offsets[j / dim];
+        row = row < low ? low : row > high ? high : row;
+        target[j] = scale[each * j] * feats[(long long)row * dim + j % dim] + shift[each * j];
+    }
+}
+
 /* a = weight (softmax(a) - onehot(target)); measures (rows x 3) get loss, correct, weight of each row. */
 extern "C" __global__ void softmax_xent(float* a, int columns, const int* targets, const float* weights,
                                         int weighted, double* measures) {
     float* row = a + (long long)blockIdx.x * columns;
     int target = targets[blockIdx.x];
     float weight = weighted ? weights[blockIdx.x] : 1.0f, chosen = row[target], top = chosen, sum = 0.0f;
-    for (int j = threadIdx.x; j < columns; j += blockDim.x) top = row[j] > top ? row[j] : top;
+    int ahead = 0;                            /* outputs that win over the target's: of equal ones the first */
+    for (int j = threadIdx.x; j < columns; j += blockDim.x) {
+        top = row[j] > top ? row[j] : top;
+        ahead += row[j] > chosen || (row[j] == chosen && j < target);
+    }
     top = over_block(top, [](float x, float y) { return y > x ? y : x; });
+    ahead = over_block(ahead, [](int x, int y) { return x + y; });
     for (int j = threadIdx.x; j < columns; j += blockDim.x) sum += row[j] = expf(row[j] - top);
     sum = over_block(sum, [](float x, float y) { return x + y; });
     for (int j = threadIdx.x; j < columns; j += blockDim.x)
@@ -91,7 +109,7 @@ extern "C" __global__ void softmax_xent(float* a, int columns, const int* target
     if (threadIdx.x == 0) {
         double* out = measures + 3LL * blockIdx.x;
         out[0] = (double)weight * (logf(sum) - (chosen - top));
-        out[1] = chosen >= top ? weight : 0.0f;
+        out[1] = ahead == 0 ? weight : 0.0f;
         out[2] = weight;
     }
 }

@@ -129,3 +129,13 @@ class CudaOperations(Operations):
         arguments = a, np.int32(columns), targets, given, np.int32(weights is not None), measures
         self._row_kernels["softmax_xent"]((n,), (THREADS,), arguments)
         stats += measures.sum(axis=0)
+
+    def gather(self, feats, rows, first, last, offsets, scale, shift, out):
+        """Set out[n] = scale (feats at rows[n] + offsets, within first[n] ... last[n]) + shift."""
+        if feats.dtype != np.float32:  # float16 in memory
+            super().gather(feats, rows, first, last, offsets, scale, shift, out)
+            return
+        rows, first, last = (x.astype(np.int32, copy=False) for x in (rows, first, last))
+        sizes = np.int32(feats.shape[1]), np.int32(len(offsets)), np.int32(len(scale) > 1)
+        arguments = feats, sizes[0], rows, first, last, offsets, sizes[1], scale, shift, sizes[2], out
+        self._row_kernels["gather"]((len(rows),), (THREADS,), arguments)

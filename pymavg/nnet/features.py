@@ -8,6 +8,7 @@ import numpy as np
 
 from pymavg.backend import to_device
 from pymavg.errors import PymavgError
+from pymavg.nnet.dispatch import operations
 
 
 class FeatureTransform:
@@ -43,11 +44,11 @@ class FeatureTransform:
                     f"feature transform: component {index + 1} is {kind}; expected a Splice first, then AddShift and "
                     "Rescale"
                 )
-        self._plain = np.ndim(scale) == 0 and np.ndim(shift) == 0
-        if not self._plain:
-            self._scale = to_device(xp, np.broadcast_to(scale, np.shape(scale + shift)), dtype)
-            self._shift = to_device(xp, np.broadcast_to(shift, np.shape(scale + shift)), dtype)
+        dim = np.size(scale + shift)
+        self._scale = to_device(xp, np.broadcast_to(scale, dim), dtype)  # one element: the same for all
+        self._shift = to_device(xp, np.broadcast_to(shift, dim), dtype)
         self._offsets = to_device(xp, self.offsets)
+        self._operations = operations(xp, dtype)
         self._buffer = None
 
     def output_dim(self, input_dim):
@@ -71,19 +72,24 @@ class FeatureTransform:
         -------
         (N, D * number of offsets) array
             A workspace, valid until the next call.
+
+        Raises
+        ------
+        PymavgError
+            When the transform is for frames of another length.
         """
-        xp = self.xp
-        first = 0 if first is None else first[:, None]
-        last = len(feats) - 1 if last is None else last[:, None]
-        window = xp.minimum(xp.maximum(rows[:, None] + self._offsets, first), last)  # (N, offsets)
         n, dim = len(rows), self.output_dim(feats.shape[1])
+        if len(self._scale) not in (1, dim):
+            raise PymavgError(
+                f"feature transform: for {len(self._scale) // len(self.offsets)} features a frame, the data have "
+                f"{feats.shape[1]}; it was made from other features"
+            )
         if self._buffer is None or self._buffer.shape[0] < n or self._buffer.shape[1] != dim:
-            self._buffer = xp.empty((n, dim), self.dtype)
+            self._buffer = self.xp.empty((n, dim), self.dtype)
         out = self._buffer[:n]
-        out[...] = feats[window].reshape(n, dim)
-        if not self._plain:
-            out *= self._scale
-            out += self._shift
+        if first is None:
+            first, last = self.xp.zeros_like(rows), self.xp.full_like(rows, len(feats) - 1)
+        self._operations.gather(feats, rows, first, last, self._offsets, self._scale, self._shift, out)
         return out
 
     def apply(self, feats):

@@ -153,6 +153,10 @@ def softmax_xent(a, targets, weights, stats):
             top = row[j] if row[j] > top else top
         total = ZERO
         chosen = row[targets[i]]
+        correct = chosen >= top
+        if correct:  # of equal outputs the first one wins
+            for j in range(targets[i]):
+                correct = correct and row[j] < chosen
         for j in range(a.shape[1]):
             e = _exp(row[j] - top)
             row[j] = e
@@ -163,7 +167,7 @@ def softmax_xent(a, targets, weights, stats):
             row[j] *= scale
         row[targets[i]] -= weight
         stats[0] += weight * (np.log(total) - (chosen - top))
-        stats[1] += weight * (chosen >= top)
+        stats[1] += weight * correct
         stats[2] += weight
 
 
@@ -216,3 +220,18 @@ def scale_add(a, keep, b, factor):
     for i in range(a.shape[0]):
         for j in range(a.shape[1]):
             a[i, j] = keep * a[i, j] + factor * b[i, j]
+
+
+@njit(**COMPILE)
+def gather(feats, rows, first, last, offsets, scale, shift, out):
+    """Do operations.Operations.gather."""
+    dim = feats.shape[1]
+    for n in range(len(rows)):
+        for k in range(len(offsets)):
+            row = min(max(rows[n] + offsets[k], first[n]), last[n])
+            if len(scale) == 1:
+                for j in range(dim):
+                    out[n, k * dim + j] = scale[0] * feats[row, j] + shift[0]
+            else:
+                for j in range(dim):
+                    out[n, k * dim + j] = scale[k * dim + j] * feats[row, j] + shift[k * dim + j]

@@ -84,3 +84,7 @@ class HostOperations(Operations):
             super().softmax_xent_(a, targets, weights, stats)
             return
         kernels.softmax_xent(a, targets, NO_WEIGHTS if weights is None else weights, stats)
+
+    def gather(self, feats, rows, first, last, offsets, scale, shift, out):
+        """Set out[n] = scale (feats at rows[n] + offsets, within first[n] ... last[n]) + shift."""
+        kernels.gather(feats, rows, first, last, offsets, scale, shift, out)

@@ -168,6 +168,17 @@ class Operations:
         scale = max_norm / self.xp.maximum(norm, max_norm)
         weight *= scale[:, None].astype(weight.dtype)
 
+    def gather(self, feats, rows, first, last, offsets, scale, shift, out):
+        """Set out[n] = scale (feats at rows[n] + offsets, within first[n] ... last[n]) + shift.
+
+        `feats` is (F, D), `out` (N, D offsets); `scale` and `shift` are of out's length or of length 1.
+        """
+        xp = self.xp
+        window = xp.minimum(xp.maximum(rows[:, None] + offsets, first[:, None]), last[:, None])
+        out[...] = feats[window].reshape(out.shape)
+        out *= scale
+        out += shift
+
 
 def key_words(key):
     """Return two well-mixed 32-bit words of a key (splitmix64), so that successive keys share nothing."""
