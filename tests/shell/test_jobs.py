@@ -54,7 +54,7 @@ def test_words_are_text_but_bare_operators_work(tmp_path):
     ]
     assert run(tmp_path, "JOB=1:1", "x.JOB.log", *words).returncode == 0
     assert (tmp_path / "out.1").read_text() == '$(touch a) `touch b` $HOME it\'s a "Quoted" word ;touch c\n'
-    assert sorted(os.listdir(tmp_path)) == ["out.1", "x.1.log"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out.1", "x.1.log"]
 
 
 def test_failure_anywhere_in_a_pipe_counts(tmp_path):
@@ -86,7 +86,6 @@ def test_no_more_jobs_at_once_than_told(tmp_path):
 
 
 def test_jobs_side_by_side_keep_to_their_threads(tmp_path):
-    run(tmp_path, "JOB=1:2", "x.JOB.log", "bash", "-c", "echo threads=$OMP_NUM_THREADS", OMP_NUM_THREADS="")
     environment = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
     shown = ["bash", "-c", "echo threads=${OMP_NUM_THREADS:-free}"]
     for options, expected in (

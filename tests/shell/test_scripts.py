@@ -1,4 +1,4 @@
-"""The contract that every script keeps: usage, options, nothing run from a value. New scripts are found by themselves."""
+"""The contract that every script keeps: usage, options, nothing run from a value. New scripts are found here."""
 
 import os
 import re
