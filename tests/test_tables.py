@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pymavg.errors import PymavgError
-from pymavg.kaldi import rspecifier
+from pymavg.kaldi import inputs
 from pymavg.kaldi.tables import (
     IntVectorWriter,
     MatrixScp,
@@ -140,7 +140,7 @@ def test_few_files_are_open(table, matrices):
     scp = MatrixScp("many.scp")
     for _ in range(2):
         assert all(len(matrix) == 20 for matrix in scp.values())
-    assert open_files() <= before + rspecifier.OPEN_FILES
+    assert open_files() <= before + inputs.OPEN_FILES
     scp.close()
     assert open_files() == before
 
@@ -196,6 +196,12 @@ def test_a_pipe_that_fails_after_good_output(table):
     assert len(seen) == 5
     with pytest.raises(PymavgError, match="status 127"):
         list(read_matrices("ark:no-such-program |"))
+
+
+def test_a_reader_may_stop_early(table):
+    assert next(read_matrices("ark:cat feats.ark; sleep 60 |"))[0] == "utt0"
+    (table / "pipe.scp").write_text("utt0 tail -c +6 feats.ark; head -c 9999999 /dev/zero |\n")  # more than is wanted
+    assert len(dict(read_matrices("pipe.scp"))["utt0"]) == 20
 
 
 def test_a_writer_leaves_nothing_half_written(tmp_path, matrices):

@@ -14,7 +14,8 @@ from pymavg.data.commands import stand_in
 from pymavg.data.containers import decode
 from pymavg.data.segments import Cutter, read_segments
 from pymavg.errors import PymavgError
-from pymavg.kaldi.rspecifier import open_stream, parse_place, read_scp
+from pymavg.kaldi.inputs import open_stream
+from pymavg.kaldi.rspecifier import parse_place, read_scp
 
 
 class WavScp(Mapping):

@@ -5,25 +5,17 @@ the first two followed by a range of rows and columns, `[0:9]` or `[0:9,2:5]` (b
 decompressed. Source: Kaldi's util/kaldi-io.cc and util/kaldi-table.cc.
 """
 
-import contextlib
-import gzip
 import re
-import subprocess
-import sys
-import tempfile
-from collections import OrderedDict
 from dataclasses import dataclass
 from pathlib import Path
 
 from pymavg.errors import PymavgError
 from pymavg.files import read_lines
-from pymavg.kaldi.source import ByteSource
 
 _SPECIFIER = re.compile(r"(?P<kind>ark|scp)(?P<flags>(,[a-z]+)*):(?P<place>.*)", re.DOTALL)
 _FLAGS = {"b", "t", "o", "no", "p", "np", "f", "nf", "s", "ns", "cs", "ncs", "bg"}
 _RANGE = re.compile(r"(?P<place>.*)\[(?P<range>[^\[\]]*)\]$", re.DOTALL)
 _OFFSET = re.compile(r"(?P<file>.+):(?P<offset>\d+)$", re.DOTALL)
-OPEN_FILES = 8  # files that an OpenFiles keeps open
 
 
 def parse_rspecifier(text):
@@ -96,101 +88,6 @@ def _parse_range(text, where):
         elif part.strip() not in ("", ":"):
             raise PymavgError(f"{where}: a range first:last with first <= last expected, found '{part}'")
     return tuple(slices)
-
-
-@contextlib.contextmanager
-def open_stream(text):
-    """Open a file, `-` or `command |` for reading; yield a ByteSource.
-
-    A command's exit status is checked when the caller has read to the end without an error of its own: any status but 0
-    is a PymavgError with the command, the status and the end of its standard error.
-    """
-    if text.endswith("|"):
-        with _open_pipe(text[:-1].strip()) as source:
-            yield source
-    elif text == "-":
-        yield ByteSource(sys.stdin.buffer, "standard input")
-    else:
-        with _open_file(text) as stream:
-            yield ByteSource(stream, text, size_of(stream))
-
-
-@contextlib.contextmanager
-def _open_pipe(command):
-    with tempfile.TemporaryFile() as errors:
-        process = subprocess.Popen(
-            ["/bin/sh", "-c", command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors
-        )
-        try:
-            yield ByteSource(process.stdout, f"'{command} |'")
-            process.stdout.read(1)  # a reader that has all it wants must not look like a broken pipe
-        except PymavgError as error:
-            raise PymavgError(f"{error}{_fault(process, errors, command)}") from error
-        finally:
-            process.stdout.close()
-            process.wait()
-        fault = _fault(process, errors, command)
-        if fault:
-            raise PymavgError(fault.removeprefix("; "))
-
-
-def _fault(process, errors, command):
-    """Return "; command failed ..." when the ended process did fail, or an empty string."""
-    process.stdout.close()
-    status = process.wait()
-    errors.seek(0)
-    said = errors.read()[-2000:].decode("utf-8", "replace").strip()
-    if status == 0:
-        return ""
-    return f"; the command '{command}' failed with status {status}: {' / '.join(said.splitlines()[-3:]) or 'silent'}"
-
-
-def _open_file(path):
-    try:
-        return gzip.open(path, "rb") if str(path).endswith(".gz") else open(path, "rb")
-    except FileNotFoundError:
-        raise PymavgError(f"{path}: no such file") from None
-    except OSError as error:
-        raise PymavgError(f"{path}: cannot be read: {error.strerror or error}") from error
-
-
-def size_of(stream):
-    """Return the number of bytes of a regular, uncompressed file; None of anything else."""
-    if isinstance(stream, gzip.GzipFile):
-        return None
-    path = Path(stream.name)
-    return path.stat().st_size if path.is_file() else None
-
-
-class OpenFiles:
-    """Files by path, the least recently used closed first, so that few are open however many archives there are."""
-
-    def __init__(self, limit=OPEN_FILES):
-        self._limit = limit
-        self._open = OrderedDict()
-
-    def source(self, path, offset):
-        """Return a ByteSource over `path` from `offset` on."""
-        if path in self._open:
-            self._open.move_to_end(path)
-        else:
-            stream = _open_file(path)
-            self._open[path] = stream, size_of(stream)
-            if len(self._open) > self._limit:
-                self._open.popitem(last=False)[1][0].close()
-        stream, size = self._open[path]
-        if size is not None and offset >= size:
-            raise PymavgError(f"{path}: has {size} bytes, the scp file says offset {offset}; make the scp file anew")
-        try:
-            stream.seek(offset)
-        except (OSError, EOFError) as error:
-            raise PymavgError(f"{path}: cannot be read: {error}") from error
-        return ByteSource(stream, path, None if size is None else size - offset, offset)
-
-    def close(self):
-        """Close all."""
-        while self._open:
-            self._open.popitem()[1][0].close()
 
 
 def read_scp(path):

@@ -36,6 +36,7 @@ class ByteSource:
         self.name = name
         self.utterance = None  # named in messages when set
         self._stream = None if in_memory else source
+        self._read_some = None if in_memory else getattr(source, "read1", source.read)  # does not wait for all of n
         self._data = source if in_memory else b""
         self._cursor = 0
         self._base = start  # offset in the file of _data[0]
@@ -70,7 +71,7 @@ class ByteSource:
 
     def _read(self, n):
         try:
-            return self._stream.read(n)
+            return self._read_some(n)
         except (OSError, EOFError, zlib.error) as error:
             raise self.error(f"cannot be read: {error}") from error
 
@@ -114,12 +115,17 @@ class ByteSource:
     def token(self, consume=True):
         """Return the next word as text, '' at the end of the data; the one white character after it is consumed."""
         self.skip_space()
-        self.have(LONGEST_TOKEN)
-        found = _TOKEN.match(self._data, self._cursor, self._cursor + LONGEST_TOKEN)
+        while True:
+            present = len(self._data) - self._cursor
+            found = _TOKEN.match(self._data, self._cursor, self._cursor + LONGEST_TOKEN)
+            if found and found.end() > found.end(1):  # the space after it is there
+                break
+            if present >= LONGEST_TOKEN:
+                raise self.error(f"a word expected, found {LONGEST_TOKEN} bytes without a space; the file is damaged")
+            if self.have(present + 1) == present:  # the end of the data
+                break
         if not found:
             return ""
-        if found.end(1) - self._cursor == LONGEST_TOKEN:
-            raise self.error(f"a word expected, found {LONGEST_TOKEN} bytes without a space; the file is damaged")
         try:
             text = found.group(1).decode("utf-8")
         except UnicodeDecodeError:

@@ -16,7 +16,8 @@ import numpy as np
 
 from pymavg.errors import PymavgError
 from pymavg.files import read_lines
-from pymavg.kaldi.rspecifier import OpenFiles, open_stream, parse_place, parse_rspecifier, read_scp
+from pymavg.kaldi.inputs import OpenFiles, open_stream
+from pymavg.kaldi.rspecifier import parse_place, parse_rspecifier, read_scp
 from pymavg.kaldi.stream import KaldiReader
 from pymavg.kaldi.writers import IntVectorWriter, MatrixWriter, VectorWriter
 
