@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pymavg.backend import to_device
+from pymavg.backend import to_device, to_host
 from pymavg.data.minibatches import frame_order, generator, minibatch_count, partition_into_blocks
 from pymavg.errors import PymavgError
 
@@ -42,7 +42,7 @@ class Block:
 
     def utterances_of(self, rows):
         """Return the names of the utterances that some rows belong to."""
-        index = np.unique(np.searchsorted(self.starts, np.asarray(rows), side="right") - 1)
+        index = np.unique(np.searchsorted(self.starts, to_host(rows), side="right") - 1)
         return [self.utterances[i] for i in index]
 
 

@@ -15,7 +15,7 @@ from pymavg.training.launch import limit_threads, local_tasks
 def main(argv):
     """Run the tool."""
     limit_threads(local_tasks(os.environ))  # before NumPy is loaded
-    from pymavg.training.averaging import AveragingOptions
+    from pymavg.training.combination import AveragingOptions
     from pymavg.training.groups import from_arguments
     from pymavg.training.pretraining import pretrain
     from pymavg.training.settings import PretrainOptions

@@ -18,7 +18,7 @@ def main(argv):
     """Run the tool."""
     limit_threads(local_tasks(os.environ))  # before NumPy is loaded
     from pymavg.nnet.optimizer import OptimizerOptions
-    from pymavg.training.averaging import AveragingOptions
+    from pymavg.training.combination import AveragingOptions
     from pymavg.training.groups import from_arguments
     from pymavg.training.settings import TrainOptions
     from pymavg.training.trainer import train

@@ -3,50 +3,17 @@
 The average after a period is θ̄ = Σ_k n_k θ_k / Σ_k n_k with n_k the frames worker k has seen since the last one
 (Su and Chen 2015, section 3; weights as in kaldi-aslp's BSP worker). A worker that has used up its shard takes part
 with n_k = 0. On top of it: block momentum, a moving average, gossip between pairs, delayed application.
-"""
 
-from dataclasses import dataclass
+What is summed are the distances from a reference that all workers share, the model of the last average:
+θ̄ = ϱ + Σ_k n_k (θ_k − ϱ) / Σ_k n_k. They are small, so rounding costs less than the last bit however many workers add
+up, and averaging equal models changes nothing.
+"""
 
 import numpy as np
 
-from pymavg.errors import PymavgError
 from pymavg.training import gossip
+from pymavg.training.combination import block_momentum
 from pymavg.training.staging import Staging
-
-REDUCE_TYPES = ("allreduce", *gossip.PARTNERS)
-
-
-@dataclass
-class AveragingOptions:
-    """How models are combined; see `pymavg train --help`."""
-
-    reduce_type: str = "allreduce"
-    average_start: int = 0  # frames of all workers before which one worker's model is kept instead of the average
-    block_momentum: float = 0.0
-    block_learn_rate: float = 1.0
-    block_nesterov: bool = False
-    ema_decay: float = 0.0
-    average_momentum: str = "keep"  # keep | average | reset
-    overlap: bool = False
-
-    def check(self, workers):
-        """Raise PymavgError where the options contradict each other or the number of workers."""
-        if self.reduce_type not in REDUCE_TYPES:
-            raise PymavgError(f"--reduce-type {self.reduce_type}: expected one of {', '.join(REDUCE_TYPES)}")
-        if self.average_momentum not in ("keep", "average", "reset"):
-            raise PymavgError(f"--average-momentum {self.average_momentum}: expected keep, average or reset")
-        for name in ("block_momentum", "ema_decay"):
-            if not 0 <= getattr(self, name) < 1:
-                raise PymavgError(f"--{name.replace('_', '-')} {getattr(self, name)}: expected 0 <= value < 1")
-        if self.reduce_type != "allreduce" and (self.block_momentum or self.overlap or self.ema_decay):
-            raise PymavgError(
-                f"--reduce-type {self.reduce_type} goes neither with --block-momentum, --ema-decay nor "
-                "--overlap: they need the average of all workers; use --reduce-type allreduce"
-            )
-        if self.overlap and (self.block_momentum or self.average_start):
-            raise PymavgError("--overlap goes neither with --block-momentum nor with --average-start")
-        if self.reduce_type == "butterfly" and workers & (workers - 1):
-            raise PymavgError(f"--reduce-type butterfly needs a power of two of workers, got {workers}; use allreduce")
 
 
 class Averager:
@@ -55,6 +22,8 @@ class Averager:
     Parameters
     ----------
     comm : communicator.Local or communicator.Mpi
+    xp : module
+        `numpy` or `cupy`.
     thetas : list of xp float (P,)
         The vectors of this rank's workers, all equal when this is called; views of them stay valid.
     options : AveragingOptions
@@ -67,18 +36,19 @@ class Averager:
         The model to evaluate and to save; the same on all ranks after `synchronise`.
     """
 
-    def __init__(self, comm, thetas, options, clock):
+    def __init__(self, comm, xp, thetas, options, clock):
         options.check(comm.size * len(thetas))
-        self.comm, self.thetas, self.options = comm, thetas, options
+        self.comm, self.xp, self.thetas, self.options = comm, xp, thetas, options
         self.first = comm.rank * len(thetas)
         self.workers = comm.size * len(thetas)
-        self.staging = Staging(comm, thetas[0], clock)
+        self.staging = Staging(comm, xp, thetas[0], clock)
         self.rounds = 0
         self.pending = None
         self.overlap = options.overlap and self.workers > 1
         self.block = self.delta = self.ema = None
+        self.reference = thetas[0].copy() if self.workers > 1 else None
         if options.block_momentum:
-            self.block, self.delta = thetas[0].copy(), thetas[0] * 0
+            self.block, self.delta = thetas[0].copy(), xp.zeros_like(thetas[0])
         if options.ema_decay:
             self.ema = thetas[0].copy()
 
@@ -126,36 +96,45 @@ class Averager:
             self.finish_pending()
             self._start_pending(weights)
         else:
-            self.all_reduce(self.thetas, weights)
+            self.all_reduce(self.thetas, weights, self.reference)
 
-    def all_reduce(self, vectors, weights):
-        """Set each of this rank's `vectors` to Σ w_k v_k / Σ w_k over all workers.
+    def all_reduce(self, vectors, weights, reference):
+        """Set each of this rank's `vectors` to their weighted mean over all workers.
 
-        Largest weights of exactly 1 keep equal vectors equal but for the last bit.
+        Parameters
+        ----------
+        vectors : list of xp float (P,)
+        weights : float64 (N,)
+            Of all workers, their largest 1.
+        reference : xp float (P,)
+            Equal on all ranks.
         """
         total = vectors[0]
-        self._weighted_sum(vectors, weights, total)
+        self._weighted_distances(vectors, weights, reference, total)
         self.staging.sum(total)
-        total /= weights.sum()
+        total /= float(weights.sum())
+        total += reference
         for vector in vectors[1:]:
             vector[:] = total
 
-    def _weighted_sum(self, vectors, weights, out):
-        """Put this rank's share of the weighted sum into `out`, which may be the first of the vectors."""
+    def _weighted_distances(self, vectors, weights, reference, out):
+        """Put this rank's share of Σ w_k (v_k − reference) into `out`, which is or equals the first vector."""
         own = weights[self.first : self.first + len(vectors)]
-        if out is not vectors[0]:
-            out[:] = vectors[0]
+        out -= reference
         if own[0] != 1.0:
             out *= float(own[0])
         for vector, weight in zip(vectors[1:], own[1:], strict=True):
             if weight:
-                out += vector if weight == 1.0 else vector * float(weight)
+                distance = vector - reference
+                if weight != 1.0:
+                    distance *= float(weight)
+                out += distance
 
     def _start_pending(self, weights):
         """Send off the average of this moment; it is applied one period later."""
         snapshots = [theta.copy() for theta in self.thetas]
         share = snapshots[0].copy()
-        self._weighted_sum(snapshots, weights, share)
+        self._weighted_distances(snapshots, weights, self.reference, share)
         self.pending = (snapshots, self.staging.start_sum(share), float(weights.sum()))
 
     def poll(self):
@@ -169,11 +148,11 @@ class Averager:
             return
         snapshots, reduction, weight = self.pending
         self.pending = None
-        mean = reduction.result() / weight
+        self.reference += reduction.result() / weight
         for theta, snapshot in zip(self.thetas, snapshots, strict=True):
             theta -= snapshot
-            theta += mean
-        self._update_ema(mean)
+            theta += self.reference
+        self._update_ema(self.reference)
 
     def _after_average(self):
         if self.block is not None:
@@ -182,6 +161,12 @@ class Averager:
                 theta[:] = self.thetas[0]
         if not self.overlap:
             self._update_ema(self.model)
+            if self.options.reduce_type == "allreduce":
+                self._refer_to(self.thetas[0])
+
+    def _refer_to(self, model):
+        if self.reference is not None:
+            self.reference[:] = model
 
     def _update_ema(self, mean):
         """EMA: m ← m + (1 − decay)(θ̄ − m), kept aside (Tian et al. 2017)."""
@@ -194,7 +179,7 @@ class Averager:
             for vector in vectors:
                 vector[:] = 0
         elif self.options.average_momentum == "average" and self.workers > 1 and np.any(frames):
-            self.all_reduce(vectors, np.asarray(frames) / np.max(frames))
+            self.all_reduce(vectors, np.asarray(frames) / np.max(frames), self.xp.zeros_like(vectors[0]))
 
     def synchronise(self, frames):
         """Make all workers equal at the end of an epoch: the last reduction is always an all-reduce.
@@ -207,11 +192,12 @@ class Averager:
         self.finish_pending()
         gossiped = self.options.reduce_type != "allreduce" or self.overlap
         if self.workers > 1 and gossiped and np.any(frames):
-            self.all_reduce(self.thetas, np.asarray(frames) / np.max(frames))
+            self.all_reduce(self.thetas, np.asarray(frames) / np.max(frames), self.reference)
         if self.workers > 1:
             self.staging.broadcast(self.thetas[0])  # bit-equality by construction, whatever MPI's algorithm
             for theta in self.thetas[1:]:
                 theta[:] = self.thetas[0]
+            self._refer_to(self.thetas[0])
 
     def restart_from(self, model):
         """Set every worker to `model` and forget the block momentum, as after a rejected epoch."""
@@ -220,6 +206,7 @@ class Averager:
         self.pending = None
         for theta in self.thetas:
             theta[:] = model
+        self._refer_to(model)
         if self.block is not None:
             self.block[:] = model
             self.delta[:] = 0
@@ -229,7 +216,7 @@ class Averager:
     def state(self):
         """Return what a checkpoint needs: (values common to all ranks, values of each of this rank's workers)."""
         common = {"rounds": np.int64(self.rounds)}
-        for name in ("block", "delta", "ema"):
+        for name in ("block", "delta", "ema", "reference"):
             if getattr(self, name) is not None:
                 common[name] = self.staging.to_host(getattr(self, name))
         workers = [{} for _ in self.thetas]
@@ -243,36 +230,10 @@ class Averager:
     def load_state(self, common, workers):
         """Restore what `state` returned."""
         self.rounds = int(common["rounds"])
-        for name in ("block", "delta", "ema"):
+        for name in ("block", "delta", "ema", "reference"):
             if getattr(self, name) is not None:
                 getattr(self, name)[:] = self.staging.to_device(common[name])
         if "pending_sum" in common:
             snapshots = [self.staging.to_device(own["snapshot"]) for own in workers]
             reduction = self.staging.ended(common["pending_sum"])
             self.pending = (snapshots, reduction, float(common["pending_weight"]))
-
-
-def block_momentum(theta, block, delta, options):
-    """Filter the step from the last block model to the average, in place (Chen and Huo 2016, equations 3 to 6).
-
-    G = θ̄ − W;  Δ ← ηΔ + ζG;  W ← W + Δ;  workers start from W (classical) or W + ηΔ (Nesterov).
-
-    Parameters
-    ----------
-    theta : xp float (P,)
-        In: the average θ̄. Out: where the workers start.
-    block, delta : xp float (P,)
-        W and Δ.
-    options : AveragingOptions
-        η is `block_momentum`, ζ `block_learn_rate`.
-    """
-    eta, zeta = options.block_momentum, options.block_learn_rate
-    theta -= block
-    if zeta != 1.0:
-        theta *= zeta
-    delta *= eta
-    delta += theta
-    block += delta
-    theta[:] = block
-    if options.block_nesterov:
-        theta += eta * delta

@@ -30,7 +30,7 @@ def pretrain(options, averaging, data, exp):
     Parameters
     ----------
     options : settings.PretrainOptions
-    averaging : averaging.AveragingOptions
+    averaging : combination.AveragingOptions
     data : str or Path
         Data directory with features; labels are not needed.
     exp : str or Path

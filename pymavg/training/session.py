@@ -115,7 +115,7 @@ class Session:
         )
         numbered = zip(self.own_workers, learners, shards, strict=True)
         workers = [Worker(number, learner, shard, loop_options) for number, learner, shard in numbered]
-        averager = Averager(self.comm, [learner.theta for learner in learners], averaging, self.clock)
+        averager = Averager(self.comm, self.xp, [learner.theta for learner in learners], averaging, self.clock)
         averager.synchronise(np.zeros(self.workers))
         return Loop(self.comm, workers, averager, loop_options, self.progress, self.clock, limit)
 

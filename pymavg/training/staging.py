@@ -23,14 +23,16 @@ class Staging:
     Parameters
     ----------
     comm : communicator.Local or communicator.Mpi
+    xp : module
+        `numpy` or `cupy`.
     like : xp array (P,)
-        Gives size, dtype and place of the vectors.
+        Gives size and dtype of the vectors.
     clock : progress.Clock
     """
 
-    def __init__(self, comm, like, clock):
-        self.comm, self.clock = comm, clock
-        self.on_device = not isinstance(like, np.ndarray)
+    def __init__(self, comm, xp, like, clock):
+        self.comm, self.xp, self.clock = comm, xp, clock
+        self.on_device = xp is not np
         self.direct = not self.on_device or (comm.size > 1 and mpi_is_cuda_aware())
         self.like = like
         self.buffers = {}
@@ -38,7 +40,7 @@ class Staging:
     def buffer(self, slot=0):
         """Return a host buffer of the vector's size; pinned where the vector is on a GPU."""
         if slot not in self.buffers:
-            self.buffers[slot] = _pinned(self.like) if self.on_device else np.empty_like(self.like)
+            self.buffers[slot] = host_buffer(self.xp, self.like.shape, self.like.dtype)
         return self.buffers[slot]
 
     def to_host(self, vector):
@@ -47,8 +49,7 @@ class Staging:
 
     def to_device(self, array):
         """Return `array` beside the vectors, in their dtype."""
-        array = np.array(array, dtype=self.like.dtype)
-        return to_device(_module(self.like), array) if self.on_device else array
+        return to_device(self.xp, np.array(array, dtype=self.like.dtype))
 
     def sum(self, vector):
         """Replace the vector by its sum over the ranks."""
@@ -72,7 +73,7 @@ class Staging:
         with self.clock("copy"):
             if self.direct:
                 if self.on_device:
-                    _module(vector).cuda.get_current_stream().synchronize()
+                    self.xp.cuda.get_current_stream().synchronize()
                 return vector
             vector.get(out=self.buffer(slot))
             return self.buffer(slot)
@@ -117,14 +118,10 @@ class Reduction:
         return self.staging.to_device(self.array) if on_host else self.array
 
 
-def _module(array):
-    """Return CuPy for a CuPy array."""
-    import cupy
-
-    return cupy.get_array_module(array)
-
-
-def _pinned(like):
+def host_buffer(xp, shape, dtype):
+    """Return an uninitialised host array, pinned where `xp` is CuPy: then copies to the device need no detour."""
+    if not hasattr(xp, "cuda"):
+        return np.empty(shape, dtype)
     import cupyx
 
-    return cupyx.empty_pinned(like.shape, like.dtype)
+    return cupyx.empty_pinned(shape, dtype)

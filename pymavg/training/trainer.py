@@ -33,7 +33,7 @@ def train(options, optimizing, averaging, data_train, data_cv, ali_train, ali_cv
     ----------
     options : settings.TrainOptions
     optimizing : pymavg.nnet.optimizer.OptimizerOptions
-    averaging : averaging.AveragingOptions
+    averaging : combination.AveragingOptions
     data_train, data_cv : str or Path
         Data directories with features.
     ali_train, ali_cv : str or Path
