@@ -1,0 +1,118 @@
+"""Statistics for building trees: one Gaussian for each phone in context and pdf class seen in training.
+
+An event has N + 1 keys: the phones of its window and, last, the pdf class. Sources: Kaldi's hmm/tree-accu.cc and
+tree/clusterable-classes.cc.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pymavg.errors import PymavgError
+from pymavg.files import atomic_open
+from pymavg.kaldi.gmm import LOG_2PI
+from pymavg.kaldi.tree import PDF_CLASS
+
+ABSENT = -1  # stands where a phone without context has no neighbour
+VARIANCE_FLOOR = 0.01
+
+
+@dataclass
+class TreeStats:
+    """Sums over the frames of n distinct events.
+
+    Attributes
+    ----------
+    keys : int32 (n, N + 1)
+        Phones of the window (0 outside the utterance, -1 where a neighbour does not matter), then the pdf class.
+    sums : float64 (n, 1 + 2 D)
+        Frames, Σ x, Σ x².
+    """
+
+    keys: np.ndarray
+    sums: np.ndarray
+
+    def events(self):
+        """Return the dict key -> column of values that pymavg.kaldi.tree's nodes take."""
+        width = self.keys.shape[1] - 1
+        return {k: self.keys[:, k] for k in range(width)} | {PDF_CLASS: self.keys[:, width]}
+
+    def save(self, path):
+        """Write to an .npz file."""
+        with atomic_open(path, "wb") as stream:
+            np.savez(stream, keys=self.keys, sums=self.sums)
+
+
+def load_tree_stats(paths):
+    """Return the TreeStats of several files as one."""
+    parts = []
+    for path in paths:
+        try:
+            with np.load(path, allow_pickle=False) as arrays:
+                parts.append((arrays["keys"], arrays["sums"]))
+        except (OSError, ValueError, KeyError, EOFError) as error:
+            raise PymavgError(f"{path}: not tree statistics ({error}); remove it and accumulate again") from error
+        if {keys.shape[1:] + sums.shape[1:] for keys, sums in parts} != {parts[0][0].shape[1:] + parts[0][1].shape[1:]}:
+            raise PymavgError(f"{path}: dimensions differ from those of {paths[0]}; accumulate again")
+    return merge(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+
+
+def merge(keys, sums):
+    """Return TreeStats with one row for each distinct row of `keys`, in order."""
+    keys, group = np.unique(keys, axis=0, return_inverse=True)
+    order = np.argsort(group, kind="stable")
+    starts = np.searchsorted(group[order], np.arange(len(keys)))
+    return TreeStats(keys, np.add.reduceat(sums[order], starts, axis=0))
+
+
+def window_phones(phones, width, central):
+    """Return the window around each phone, int32 (number of phones, width); 0 outside."""
+    padded = np.concatenate([np.zeros(central, np.int32), phones, np.zeros(width - 1 - central, np.int32)])
+    return np.lib.stride_tricks.sliding_window_view(padded.astype(np.int32), width)
+
+
+def tid_pdf_class(transitions):
+    """Return the pdf class of each transition-id, int32 (num_tids + 1,)."""
+    classes = [
+        transitions.topology.states(phone)[state].forward_class for phone, state, *_ in transitions.tuples.tolist()
+    ]
+    return np.array([-1] + classes, np.int32)[transitions.tid_tstate]
+
+
+def frame_keys(transitions, tids, independent, width, central):
+    """Return the event of each frame of an alignment, int32 (T, width + 1).
+
+    Parameters
+    ----------
+    transitions : TransitionModel
+    tids : int32 (T,)
+    independent : int array
+        Phones whose neighbours do not matter.
+    width, central : int
+        Shape of the window.
+    """
+    segments = transitions.split_to_phones(tids)
+    starts, ends, phones = np.array(segments, np.int32).reshape(-1, 3).T
+    windows = window_phones(phones, width, central).copy()
+    alone = np.isin(phones, independent)
+    windows[np.ix_(alone, np.arange(width) != central)] = ABSENT
+    frames = np.repeat(windows, ends - starts, axis=0)
+    return np.column_stack([frames, tid_pdf_class(transitions)[tids]])
+
+
+def accumulate_tree_stats(keys, feats):
+    """Return the TreeStats of frames with events `keys` (T, N + 1) and features `feats` (T, D)."""
+    feats = np.asarray(feats, np.float64)
+    return merge(keys, np.concatenate([np.ones((len(feats), 1)), feats, feats**2], axis=1))
+
+
+def gaussian_loglike(sums):
+    """Return the log-likelihood of frames under their own Gaussian, by rows of `sums` (…, 1 + 2 D).
+
+    −½ n Σ_d (log 2π σ_d² + v_d / σ_d²), v the variance and σ² = max(v, 0.01) (GaussClusterable::Objf); 0 without frames.
+    """
+    dim = (sums.shape[-1] - 1) // 2
+    n = np.maximum(sums[..., 0], 1e-10)[..., None]
+    v = sums[..., 1 + dim :] / n - (sums[..., 1 : 1 + dim] / n) ** 2
+    floored = np.maximum(v, VARIANCE_FLOOR)
+    return -0.5 * sums[..., 0] * (np.log(floored).sum(-1) + (v / floored).sum(-1) + LOG_2PI * dim)
