@@ -56,6 +56,7 @@ def assert_same(found, wanted, tolerance=0.0):
         "feats.ark",
         "scp:feats.scp",
         "feats.scp",
+        "scp:grep utt feats.scp |",
         "ark:cat feats.ark |",
         "ark:cat feats.ark|",
         "ark,s,cs:feats.ark",
@@ -177,7 +178,7 @@ def test_a_bad_scp_line(table, line, message):
 
 def test_empty_or_missing_tables(table):
     (table / "empty").touch()
-    for specifier in ("ark:empty", "scp:empty", "ark:gone", "scp:gone", "ark:true |"):
+    for specifier in ("ark:empty", "scp:empty", "ark:gone", "scp:gone", "ark:true |", "scp:true |"):
         with pytest.raises(PymavgError, match="empty|no such file"):
             list(read_matrices(specifier))
     (table / "twice.scp").write_text("a feats.ark:5\na feats.ark:5\n")

@@ -14,8 +14,8 @@ from pymavg.data.commands import stand_in
 from pymavg.data.containers import decode
 from pymavg.data.segments import Cutter, read_segments
 from pymavg.errors import PymavgError
-from pymavg.kaldi.inputs import open_stream
-from pymavg.kaldi.rspecifier import parse_place, read_scp
+from pymavg.kaldi.inputs import open_stream, read_scp
+from pymavg.kaldi.rspecifier import parse_place
 
 
 class WavScp(Mapping):
@@ -37,8 +37,6 @@ class WavScp(Mapping):
         self._root = root
         self._entries = read_scp(path)
         self._last = None, None  # (what was decoded, the result)
-        if not self._entries:
-            raise PymavgError(f"{path}: is empty; lines '<recording> <file>' expected")
 
     def __len__(self):
         return len(self._entries)

@@ -11,7 +11,7 @@ import numpy as np
 from pymavg.data.audio import Utterances
 from pymavg.errors import PymavgError
 from pymavg.files import atomic_open, read_lines
-from pymavg.kaldi.rspecifier import read_scp
+from pymavg.kaldi.inputs import read_scp
 from pymavg.kaldi.tables import MatrixWriter, read_token_map
 from pymavg.options import log, warn
 

@@ -11,6 +11,7 @@ from collections import OrderedDict
 from pathlib import Path
 
 from pymavg.errors import PymavgError
+from pymavg.files import read_lines
 from pymavg.kaldi.source import CHUNK, ByteSource
 
 OPEN_FILES = 8  # files that an OpenFiles keeps open
@@ -118,3 +119,34 @@ class OpenFiles:
         """Close all."""
         while self._open:
             self._open.popitem()[1][0].close()
+
+
+def read_scp(place):
+    """Return the dict key -> (line number, text after the key) of an scp file, `-` or `command |`, in its order.
+
+    Raises
+    ------
+    PymavgError
+        For an empty table, a line with a key alone, or a key that comes twice.
+    """
+    entries = {}
+    for number, line in enumerate(_lines(str(place)), start=1):
+        key, *rest = line.split(None, 1)[:2] or [""]
+        if not rest or not rest[0].strip():
+            raise PymavgError(f"{place}:{number}: '<key> <file>' expected, found '{line.strip()}'")
+        if key in entries:
+            raise PymavgError(f"{place}:{number}: key '{key}' was on line {entries[key][0]} already")
+        entries[key] = number, rest[0].strip()
+    if not entries:
+        raise PymavgError(f"{place}: is empty; lines '<key> <file>' expected")
+    return entries
+
+
+def _lines(place):
+    if place != "-" and not place.endswith("|"):
+        return read_lines(place)
+    with open_stream(place) as source:
+        try:
+            return source.rest().decode("utf-8").splitlines()
+        except UnicodeDecodeError:
+            raise source.error("not UTF-8 text") from None

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pymavg.errors import PymavgError
-from pymavg.files import read_lines
 
 _SPECIFIER = re.compile(r"(?P<kind>ark|scp)(?P<flags>(,[a-z]+)*):(?P<place>.*)", re.DOTALL)
 _FLAGS = {"b", "t", "o", "no", "p", "np", "f", "nf", "s", "ns", "cs", "ncs", "bg"}
@@ -88,24 +87,3 @@ def _parse_range(text, where):
         elif part.strip() not in ("", ":"):
             raise PymavgError(f"{where}: a range first:last with first <= last expected, found '{part}'")
     return tuple(slices)
-
-
-def read_scp(path):
-    """Return the dict key -> (line number, text after the key) of an scp file, in the file's order.
-
-    Raises
-    ------
-    PymavgError
-        For a line with a key alone, or a key that comes twice.
-    """
-    entries = {}
-    for number, line in enumerate(read_lines(path), start=1):
-        key, _, rest = line.strip().partition(" ")
-        if not rest and "\t" in key:
-            key, _, rest = key.partition("\t")
-        if not rest.strip():
-            raise PymavgError(f"{path}:{number}: '<key> <file>' expected, found '{line}'")
-        if key in entries:
-            raise PymavgError(f"{path}:{number}: key '{key}' was on line {entries[key][0]} already")
-        entries[key] = number, rest.strip()
-    return entries

@@ -16,8 +16,8 @@ import numpy as np
 
 from pymavg.errors import PymavgError
 from pymavg.files import read_lines
-from pymavg.kaldi.inputs import OpenFiles, open_stream
-from pymavg.kaldi.rspecifier import parse_place, parse_rspecifier, read_scp
+from pymavg.kaldi.inputs import OpenFiles, open_stream, read_scp
+from pymavg.kaldi.rspecifier import parse_place, parse_rspecifier
 from pymavg.kaldi.stream import KaldiReader
 from pymavg.kaldi.writers import IntVectorWriter, MatrixWriter, VectorWriter
 
@@ -95,8 +95,6 @@ class Scp(Mapping):
         self._root = root
         self._entries = read_scp(path)
         self._files = OpenFiles()
-        if not self._entries:
-            raise PymavgError(f"{path}: is empty; lines '<key> <file>' expected")
 
     def __len__(self):
         return len(self._entries)
