@@ -242,6 +242,8 @@ def test_vectors(tmp_path):
         assert list(found) == list(numbers)
         for key in numbers:
             np.testing.assert_array_equal(found[key], numbers[key])
+    (tmp_path / "empty.ark").write_text("a\nb 1 2\r\nc \n")
+    assert {k: v.tolist() for k, v in read_int_vectors(tmp_path / "empty.ark")} == {"a": [], "b": [1, 2], "c": []}
     with VectorWriter(tmp_path / "v.ark", tmp_path / "v.scp") as writer:
         writer.write("a", np.array([0.5, 2]))
     assert dict(read_vectors(tmp_path / "v.scp"))["a"].tolist() == [0.5, 2]

@@ -11,7 +11,8 @@ CHUNK = 1 << 16  # bytes read ahead from a stream
 LIMIT = 1 << 24  # bytes asked of a stream in one call: a damaged size must not become one giant allocation
 LONGEST_TOKEN = 4096
 
-_TOKEN = re.compile(rb"\s*(\S+)\s?")
+_TOKEN = re.compile(rb"\s*(\S+)(?=\s)[ \t]?")
+_LAST_TOKEN = re.compile(rb"\s*(\S+)")
 _SPACE = re.compile(rb"\s*")
 
 
@@ -113,16 +114,17 @@ class ByteSource:
                 break
 
     def token(self, consume=True):
-        """Return the next word as text, '' at the end of the data; the one white character after it is consumed."""
+        """Return the next word as text, '' at the end of the data; a space after it is consumed, a newline is not."""
         self.skip_space()
         while True:
             present = len(self._data) - self._cursor
             found = _TOKEN.match(self._data, self._cursor, self._cursor + LONGEST_TOKEN)
-            if found and found.end() > found.end(1):  # the space after it is there
+            if found:
                 break
             if present >= LONGEST_TOKEN:
                 raise self.error(f"a word expected, found {LONGEST_TOKEN} bytes without a space; the file is damaged")
-            if self.have(present + 1) == present:  # the end of the data
+            if self.have(present + 1) == present:
+                found = _LAST_TOKEN.match(self._data, self._cursor)
                 break
         if not found:
             return ""
