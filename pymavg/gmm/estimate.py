@@ -1,10 +1,9 @@
-"""From statistics to the next model: maximum-likelihood update, mixing up, and the first model of a monophone system."""
+"""From statistics to the next model: maximum-likelihood update and mixing up."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from pymavg.errors import PymavgError
 from pymavg.kaldi.gmm import AmDiagGmm
 
 PERTURBATION = 0.01  # of a split Gaussian's mean, in standard deviations
@@ -145,24 +144,3 @@ def _split_mixture(gmm, rows, target, rng):
         means[new] = means[heaviest] + shift
         means[heaviest] -= shift
     return weights, means, inv_vars[source]
-
-
-def monophone_model(num_pdfs, feats):
-    """Return a model with one Gaussian for each pdf, all with mean and variance of the frames (Kaldi's gmm-init-mono).
-
-    Parameters
-    ----------
-    num_pdfs : int
-    feats : float32 (T, D)
-        A few utterances.
-    """
-    feats = np.asarray(feats, np.float64)
-    variance = feats.var(0)
-    if not np.all(variance > 0):
-        raise PymavgError(
-            f"feature dimension {int(np.argmin(variance))} is constant over {len(feats)} frames, variance above 0 "
-            "expected; look at the features"
-        )
-    shape = (num_pdfs, feats.shape[1])
-    means, variances = np.broadcast_to(feats.mean(0), shape), np.broadcast_to(variance, shape)
-    return AmDiagGmm.from_moments(np.arange(num_pdfs + 1), np.ones(num_pdfs), means, variances)

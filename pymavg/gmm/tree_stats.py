@@ -59,16 +59,39 @@ def load_tree_stats(paths):
 
 def merge(keys, sums):
     """Return TreeStats with one row for each distinct row of `keys`, in order."""
-    keys, group = np.unique(keys, axis=0, return_inverse=True)
+    keys, group = distinct_rows(keys)
     order = np.argsort(group, kind="stable")
     starts = np.searchsorted(group[order], np.arange(len(keys)))
     return TreeStats(keys, np.add.reduceat(sums[order], starts, axis=0))
 
 
-def window_phones(phones, width, central):
-    """Return the window around each phone, int32 (number of phones, width); 0 outside."""
-    padded = np.concatenate([np.zeros(central, np.int32), phones, np.zeros(width - 1 - central, np.int32)])
-    return np.lib.stride_tricks.sliding_window_view(padded.astype(np.int32), width)
+def distinct_rows(rows):
+    """Return (distinct rows in order, index of each row among them) of an integer matrix, faster than np.unique."""
+    low, high = rows.min(0), rows.max(0)
+    code = np.ravel_multi_index((rows - low).T, high - low + 1)
+    _, first, group = np.unique(code, return_index=True, return_inverse=True)
+    return rows[first], group
+
+
+def frame_windows(transitions, alignments, width, central):
+    """Return the window of phones around each frame of some alignments, int32 (frames in all, width).
+
+    Parameters
+    ----------
+    transitions : TransitionModel
+    alignments : list of int32 arrays (T,)
+        Transition-ids of each utterance.
+    width, central : int
+        Shape of the window; outside the utterance the phone is 0.
+    """
+    before, after = np.zeros(central, np.int32), np.zeros(width - 1 - central, np.int32)
+    windows, lengths = [], []
+    for tids in alignments:
+        starts, ends, phones = np.array(transitions.split_to_phones(tids), np.int32).reshape(-1, 3).T
+        padded = np.concatenate([before, phones, after])
+        windows.append(np.lib.stride_tricks.sliding_window_view(padded, width))
+        lengths.append(ends - starts)
+    return np.repeat(np.concatenate(windows), np.concatenate(lengths), axis=0)
 
 
 def tid_pdf_class(transitions):
@@ -79,25 +102,20 @@ def tid_pdf_class(transitions):
     return np.array([-1] + classes, np.int32)[transitions.tid_tstate]
 
 
-def frame_keys(transitions, tids, independent, width, central):
-    """Return the event of each frame of an alignment, int32 (T, width + 1).
+def frame_keys(transitions, alignments, independent, width, central):
+    """Return the event of each frame of some alignments, int32 (frames in all, width + 1).
 
     Parameters
     ----------
-    transitions : TransitionModel
-    tids : int32 (T,)
+    transitions, alignments, width, central
+        As for `frame_windows`.
     independent : int array
         Phones whose neighbours do not matter.
-    width, central : int
-        Shape of the window.
     """
-    segments = transitions.split_to_phones(tids)
-    starts, ends, phones = np.array(segments, np.int32).reshape(-1, 3).T
-    windows = window_phones(phones, width, central).copy()
-    alone = np.isin(phones, independent)
+    windows = frame_windows(transitions, alignments, width, central)
+    alone = np.isin(windows[:, central], independent)
     windows[np.ix_(alone, np.arange(width) != central)] = ABSENT
-    frames = np.repeat(windows, ends - starts, axis=0)
-    return np.column_stack([frames, tid_pdf_class(transitions)[tids]])
+    return np.column_stack([windows, tid_pdf_class(transitions)[np.concatenate(alignments)]])
 
 
 def accumulate_tree_stats(keys, feats):
