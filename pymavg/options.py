@@ -84,18 +84,29 @@ class Parser(argparse.ArgumentParser):
         raise PymavgError(f"{self.prog}: {message} (see {self.prog} --help)")
 
     def parse_args(self, args=None, namespace=None):
-        """Parse; an unknown option is an error that names the nearest known one."""
-        known, rest = self.parse_known_args(self._joined(sys.argv[1:] if args is None else args), namespace)
-        names = [s for action in self._actions for s in action.option_strings]
-        for word in rest:
-            if word.startswith("--"):
-                name = word.split("=")[0]
-                self.error(f"no option {name}{did_you_mean(name, names)}")
-            self.error(f"unexpected argument '{word}'")
+        """Parse; an unknown option is an error that names the nearest known one, and options come before arguments."""
+        args = self._joined(sys.argv[1:] if args is None else args)
+        self._check_options(args)
+        known, rest = self.parse_known_args(args, namespace)
+        if rest:
+            self.error(f"unexpected argument '{rest[0]}'")
         for action in self._actions:
             if not action.option_strings and "" in _as_list(getattr(known, action.dest)):
                 self.error(f"<{action.metavar or action.dest}> is an empty string")
         return known
+
+    def _check_options(self, args):
+        actions = {name: action for action in self._actions for name in action.option_strings}
+        rest = list(args)
+        while rest and rest[0].startswith("--") and rest[0] != "--":
+            name, equals, _ = rest.pop(0).partition("=")
+            if name not in actions:
+                self.error(f"no option {name}{did_you_mean(name, actions)}")
+            if not equals and actions[name].nargs != 0:
+                del rest[:1]  # its value
+        for word in rest[: rest.index("--")] if "--" in rest else rest:
+            if word.startswith("--"):
+                self.error(f"option {word} must stand before the arguments")
 
     def _joined(self, words):
         """Write `--cmvn-opts --norm-vars=true` as one word: argparse would take the value for an option."""
