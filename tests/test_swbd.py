@@ -53,6 +53,12 @@ def test_speakers_come_from_conv_tab(tmp_path):
     assert [line.split()[0] for line in read_lines(tmp_path / "data" / "spk2utt")] == ["sw1008", "sw1020", "sw1044"]
     first = "sw1008-02005-B_000098-001156"
     assert read_lines(tmp_path / "data" / "segments")[0] == f"{first} sw02005-B 0.98 11.56"
+    (corpus / "docs").rename(tmp_path / "elsewhere")
+    swbd.prepare_training(corpus, tmp_path / "sides")
+    assert len(read_lines(tmp_path / "sides" / "spk2utt")) == 4
+    swbd.prepare_training(corpus, tmp_path / "again", docs=tmp_path / "elsewhere")
+    assert read_lines(tmp_path / "again" / "text") == read_lines(tmp_path / "data" / "text")
+    (tmp_path / "elsewhere").rename(corpus / "docs")
     (corpus / "docs" / "conv.tab").write_text("2001 1020\n")
     with pytest.raises(PymavgError, match=r"conv.tab:1: '2001 1020' is not: conversation"):
         swbd.prepare_training(corpus, tmp_path / "data")

@@ -92,7 +92,7 @@ def read_speakers(folder):
     return speakers
 
 
-def prepare_training(corpus, out, transcripts=None, allow_partial=False):
+def prepare_training(corpus, out, transcripts=None, allow_partial=False, docs=None):
     """Write the data directory `out` of Switchboard-1.
 
     Parameters
@@ -104,6 +104,8 @@ def prepare_training(corpus, out, transcripts=None, allow_partial=False):
         Folder of the MS98 transcripts when they are not in `corpus`.
     allow_partial : bool
         Go on when conversations that have transcripts lack their recording.
+    docs : str or Path, optional
+        Folder with conv.tab when it is not in `corpus`.
 
     Raises
     ------
@@ -117,7 +119,7 @@ def prepare_training(corpus, out, transcripts=None, allow_partial=False):
         raise PymavgError(f"{transcripts}: no NN/NNNN/*-trans.text in it; expected two for each conversation")
     recordings = {"sw0" + path.name[2:6] for path in texts}
     _check_complete(corpus, recordings, audio, allow_partial)
-    speakers = read_speakers(corpus)
+    speakers = read_speakers(docs or corpus)
     utterances = []
     for path in texts:
         if "sw0" + path.name[2:6] in audio:

@@ -12,8 +12,9 @@ def main(argv):
     """Run the tool."""
     parser = Parser("swbd-data", __doc__)
     parser.add_argument("--transcripts", help="folder swb_ms98_transcriptions, when it is not in <swbd-dir>")
+    parser.add_argument("--docs", help="folder with conv.tab, the speakers, when it is not in <swbd-dir>")
     parser.add_argument("--allow-partial", type=boolean, default=False, help="true: go on without missing recordings")
     parser.add_argument("swbd_dir", metavar="swbd-dir")
     parser.add_argument("data")
     args = parser.parse_args(argv)
-    prepare_training(args.swbd_dir, args.data, args.transcripts, args.allow_partial)
+    prepare_training(args.swbd_dir, args.data, args.transcripts, args.allow_partial, args.docs)

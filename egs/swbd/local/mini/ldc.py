@@ -114,7 +114,8 @@ def write_hub5_call(speech, name, call, roles, women):
 
 
 def _reference(words):
-    shown = [w.upper() for w in words if not w.startswith("[")]
+    spoken = [w for w in words if not w.startswith("[")]
+    shown = [" ".join(w) if w.isupper() else w.upper() for w in spoken]  # an acronym as its letters
     shown = ["(%HESITATION)" if w.lower() in HESITATIONS else w for w in shown]
     return " ".join(shown) or "IGNORE_TIME_SEGMENT_IN_SCORING"
 

