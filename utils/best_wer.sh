@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Prints the line of the lowest WER among lines on standard input:
+# Prints the line of the lowest WER among lines on standard input; usage:
 #   grep WER exp/tri1/decode/wer_* | utils/best_wer.sh
 #   grep Sum exp/tri1/decode/score_*/eval2000.ctm.filt.sys | utils/best_wer.sh
 # Lines are `FILE:%WER 12.3 [ … ]`, or sclite's `FILE: | Sum/Avg | #snt #wrd | corr sub del ins err s.err |`.

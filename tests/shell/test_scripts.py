@@ -46,7 +46,8 @@ def name_of(script):
 
 def options_in(usage):
     """Return the options that a usage text tells, with their dashes."""
-    return list(dict.fromkeys(re.findall(r"(?<![\w-])--[a-z][a-z0-9-]*", usage)))
+    told = dict.fromkeys(re.findall(r"(?<![\w-])--[a-z][a-z0-9-]*", usage))
+    return [option for option in told if option not in ("--help", "--config")]
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=name_of)
@@ -87,18 +88,17 @@ def test_usage_tells_only_options_that_exist(script):
     usage = call(script, "--help").stdout
     source = (ROOT / script[0] / script[1]).read_text()
     for option in options_in(usage):
-        if option not in ("--help", "--config"):
-            variable = option[2:].replace("-", "_")
-            assert re.search(rf"(^|\s){variable}=", source, re.MULTILINE) or "declare" in source, option
+        variable = option[2:].replace("-", "_")
+        assert re.search(rf"(^|\s){variable}=", source, re.MULTILINE) or "declare" in source, option
 
 
 @pytest.mark.parametrize("script", PARSED, ids=name_of)
 def test_values_are_never_run(script, tmp_path):
     mark = tmp_path / "run"
+    value = f"$(touch {mark})`touch {mark}`; touch {mark}; x[$(touch {mark})]"
     for option in options_in(call(script, "--help").stdout):
-        for value in (f"$(touch {mark})", f"`touch {mark}`", f"; touch {mark}", f"x[$(touch {mark})]"):
-            call(script, option, value, "--no-such-option", "1")
-            assert not mark.exists(), f"{option} '{value}' was run"
+        call(script, option, value, "--no-such-option", "1")
+        assert not mark.exists(), f"the value of {option} was run"
 
 
 def test_scripts_have_the_run_bit():
