@@ -36,6 +36,7 @@ class WavScp(Mapping):
         self._channel = channel
         self._root = root
         self._entries = read_scp(path)
+        self._parsed = {}  # recording: (place, what stands for its command)
         self._last = None, None  # (what was decoded, the result)
 
     def __len__(self):
@@ -59,15 +60,20 @@ class WavScp(Mapping):
         """Return (samples float32 (n,), rate) of a recording, of its `channel` where it has several."""
         if recording not in self._entries:
             raise PymavgError(f"{self.path}: has no recording '{recording}'")
-        line, text = self._entries[recording]
-        place = parse_place(text, self._root, f"{self.path}:{line}")
+        line = self._entries[recording][0]
         try:
-            named = stand_in(place.command) if place.command else None
+            place, named = self._parse(recording)
             samples, rate = self._decode(place, named)
             chosen = [c for c in (channel, named and named[1], self._channel) if c is not None]
             return self._one_channel(samples, chosen[0] if chosen else None), rate
         except PymavgError as error:
             raise PymavgError(f"{self.path}:{line}: {recording}: {error}") from error
+
+    def _parse(self, recording):
+        if recording not in self._parsed:
+            place = parse_place(self.text(recording), self._root, "entry")
+            self._parsed[recording] = place, stand_in(place.command) if place.command else None
+        return self._parsed[recording]
 
     def _decode(self, place, named):
         file = str(Path(self._root or "", named[0])) if named else place.file
