@@ -7,26 +7,36 @@ matrices through their pointers, column by column. `xp.waits` counts what would 
 """
 
 import ctypes
+import functools
 import hashlib
 import shutil
 import subprocess
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 
+from pymavg.nnet.cuda_kernels import ELEMENTWISE, PREAMBLE
+
 CTYPES = {"float32": "float", "uint32": "unsigned int", "float64": "double", "int32": "int"}
 HOST_CUDA = r"""
 #include <cmath>
+#include <pthread.h>
 using namespace std;
 #define __device__
 #define __global__
 #define __forceinline__ inline
 #define __shared__ static
-#define __syncthreads()
+#define __syncthreads() pthread_barrier_wait(&barrier)
 struct Dim { int x; };
-static Dim threadIdx = {0}, blockIdx = {0}, blockDim = {1};
+static thread_local Dim threadIdx = {0}, blockIdx = {0};
+static Dim blockDim = {1};
+static pthread_barrier_t barrier;
+extern "C" void set_threads(int count) { blockDim.x = count; pthread_barrier_init(&barrier, 0, count); }
+extern "C" void set_thread(int thread, int block) { threadIdx.x = thread; blockIdx.x = block; }
+extern "C" void end_of_block() { __syncthreads(); }
 """
 
 
@@ -146,7 +156,7 @@ def build(source):
     if not library.exists():
         (folder / "kernels.cc").write_text(source)
         made = library.with_suffix(".tmp")
-        subprocess.run([compiler, "-O1", "-shared", "-fPIC", "-o", made, folder / "kernels.cc"], check=True)
+        subprocess.run([compiler, "-O1", "-shared", "-fPIC", "-pthread", "-o", made, folder / "kernels.cc"], check=True)
         made.replace(library)
     return ctypes.CDLL(str(library))
 
@@ -160,12 +170,20 @@ def elementwise_source(name, inputs, outputs, body, qualifier='extern "C"'):
     return f"{qualifier} void {name}(long long count, {pointers}) {{ {loop} {{ {refs} {body}; }} }}\n"
 
 
+@functools.cache
+def elementwise_library():
+    """Return all elementwise kernels of the package, compiled at once."""
+    functions = [elementwise_source(f"pymavg_{name}", *parts) for name, parts in ELEMENTWISE.items()]
+    return build(HOST_CUDA + PREAMBLE + "".join(functions))
+
+
 class ElementwiseKernel:
     def __init__(self, inputs, outputs, body, name, preamble=""):
+        assert (inputs, outputs, body) == ELEMENTWISE[name.removeprefix("pymavg_")]
+        assert preamble == PREAMBLE
         self.words = [p.split() for p in f"{inputs}, {outputs}".split(", ")]
         self.count_in = len(inputs.split(", "))
-        source = HOST_CUDA + preamble + elementwise_source(name, inputs, outputs, body)
-        self.function = getattr(build(source), name)
+        self.function = getattr(elementwise_library(), name)
 
     def __call__(self, *args):
         outputs = [_unwrap(a) for a in args[self.count_in :]]
@@ -182,21 +200,37 @@ class ElementwiseKernel:
 
 
 class RawModule:
+    """Kernels of a module; each block runs on `threads` real threads, so that a missing barrier shows."""
+
+    threads = 1
+
     def __init__(self, code, options=()):
-        names = [line.split("(")[0].split()[-1] for line in code.splitlines() if "__global__" in line]
-        self.setters = 'extern "C" void set_block(int b) { blockIdx.x = b; }\n'
-        self.library, self.names = build(HOST_CUDA + self.setters + code), names
+        self.names = [line.split("(")[0].split()[-1] for line in code.splitlines() if "__global__" in line]
+        self.library = build(HOST_CUDA + code)
 
     def get_function(self, name):
         assert name in self.names
 
         def launch(grid, block, args):
-            values = [ctypes.c_void_p(a.data.ptr) if isinstance(a, StrictArray) else ctypes.c_int(int(a)) for a in args]
-            for b in range(grid[0]):
-                self.library.set_block(b)
-                getattr(self.library, name)(*values)
+            values = [_argument(a) for a in args]
+            self.library.set_threads(self.threads)
+
+            def run(thread):
+                for b in range(grid[0]):
+                    self.library.set_thread(thread, b)
+                    getattr(self.library, name)(*values)
+                    self.library.end_of_block()  # shared memory is used again
+
+            with ThreadPoolExecutor(self.threads) as pool:
+                list(pool.map(run, range(self.threads)))
 
         return launch
+
+
+def _argument(value):
+    if isinstance(value, StrictArray):
+        return ctypes.c_void_p(value.data.ptr)
+    return {np.int32: ctypes.c_int, np.float64: ctypes.c_double}[type(value)](value)
 
 
 def _matrix(pointer, rows, columns, leading):

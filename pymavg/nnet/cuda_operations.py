@@ -5,7 +5,9 @@ Nothing here waits for the device. Factors (learning rates, momenta, scales) may
 
 import numpy as np
 
+from pymavg.nnet.cuda_fisher import FISHER, LARGEST_RANK
 from pymavg.nnet.cuda_kernels import ELEMENTWISE, PREAMBLE, ROW_KERNELS, ROWS, THREADS
+from pymavg.nnet.fisher import Renewal, forgetting
 from pymavg.nnet.operations import Operations, key_words
 
 FLOAT32, DEFAULT_ALGORITHM = 0, -1  # CUDA_R_32F, CUBLAS_GEMM_DEFAULT
@@ -36,6 +38,8 @@ class CudaOperations(Operations):
         }
         rows = xp.RawModule(code=ROWS, options=("--std=c++14",))
         self._row_kernels = {name: rows.get_function(name) for name in ROW_KERNELS}
+        small = xp.RawModule(code=FISHER, options=("--std=c++14",))
+        self._renew, self._orthonormalise = (small.get_function(name) for name in ("renew", "orthonormalise"))
         self._constants = {}
 
     def gemm(self, a, b, out, alpha=1.0, beta=0.0, trans_a=False, trans_b=False):
@@ -139,3 +143,25 @@ class CudaOperations(Operations):
         sizes = np.int32(feats.shape[1]), np.int32(len(offsets)), np.int32(len(scale) > 1)
         arguments = feats, sizes[0], rows, first, last, offsets, sizes[1], scale, shift, sizes[2], out
         self._row_kernels["gather"]((len(rows),), (THREADS,), arguments)
+
+    def renew_fisher(self, d, rho, k, l, total, n, dim, alpha, history):  # noqa: E741
+        """Return the fisher.Renewal; d and rho are changed in place."""
+        xp, r = self.xp, len(d)
+        if r > LARGEST_RANK:
+            return super().renew_fisher(d, rho, k, l, total, n, dim, alpha, history)
+        mix, z, u = (xp.empty((r, r), np.float64) for _ in range(3))
+        keep, root_e = (xp.empty(r, np.float64) for _ in range(2))
+        suspect = xp.empty((), np.int32)
+        sizes = np.int32(r), np.float64(forgetting(n, history)), np.int32(n), np.int32(dim), np.float64(alpha)
+        arrays = k, l, total, d, rho, mix, keep, root_e, suspect, z, u
+        self._renew((1,), (THREADS,), (*sizes, *arrays))
+        return Renewal(mix, keep, d, rho, root_e, suspect)
+
+    def reorthonormalise(self, factor, root_e, suspect):
+        """Return fisher.reorthonormalise(factor, root_e) where `suspect`, else factor."""
+        if len(root_e) > LARGEST_RANK:
+            return super().reorthonormalise(factor, root_e, suspect)
+        turn = self.xp.empty((len(root_e), len(root_e)), np.float64)
+        arguments = np.int32(len(root_e)), factor @ factor.T, root_e, suspect, turn
+        self._orthonormalise((1,), (THREADS,), arguments)
+        return turn @ factor

@@ -10,6 +10,7 @@ import numpy as np
 EPSILON = 1e-10  # least value of rho and d
 DELTA = 5e-4  # least value of rho and d beside the largest
 CONDITION = 1e6  # of the eigenvalues: beyond it W is checked for orthogonality
+NOT_ORTHONORMAL = 1e-3  # largest error that is let pass
 
 
 class Renewal(NamedTuple):
@@ -18,7 +19,7 @@ class Renewal(NamedTuple):
     mix: np.ndarray  # (r, r)
     keep: np.ndarray  # (r,)
     d: np.ndarray  # (r,)
-    rho: float
+    rho: np.ndarray  # ()
     root_e: np.ndarray  # (r,) square roots of the new e
     suspect: bool  # W' may have lost its orthogonality
 
@@ -48,7 +49,7 @@ def renew(d, rho, k, l, total, n, dim, alpha, history):  # noqa: E741 (the paper
     Renewal
     """
     r = len(d)
-    eta = min(0.9, -np.expm1(-n / history))
+    eta = forgetting(n, history)
     w, stay, q = eta / n, 1 - eta, d + rho
     inverse = 1 / root_of_e(d, rho, alpha, dim)  # the diagonal of E^(-1/2)
     k, l = k * np.outer(inverse, inverse), l * np.outer(inverse, inverse)  # noqa: E741
@@ -66,10 +67,37 @@ def renew(d, rho, k, l, total, n, dim, alpha, history):  # noqa: E741 (the paper
     rho, d = max(rho, least), np.maximum(d, least)
     root_e = root_of_e(d, rho, alpha, dim)
     mix = w * (root_e / s)[:, None] * u.T * inverse
-    return Renewal(mix, stay / w * q, d, float(rho), root_e, suspect)
+    return Renewal(mix, stay / w * q, d, np.array(rho), root_e, suspect)
+
+
+def forgetting(n, history):
+    """Return eta = min(0.9, 1 - exp(-N / history)), the weight of a new minibatch of N rows."""
+    return min(0.9, -np.expm1(-n / history))
 
 
 def root_of_e(d, rho, alpha, dim):
     """Return sqrt(e), e_i = 1 / (beta / d_i + 1) with beta = rho (1 + alpha) + alpha sum(d) / D."""
     beta = rho * (1 + alpha) + alpha * d.sum() / dim
     return 1 / np.sqrt(beta / d + 1)
+
+
+def reorthonormalise(factor, root_e):
+    """Return W with the rows of E^(-1/2) W made orthonormal again: by Cholesky, or by QR where that fails.
+
+    Parameters
+    ----------
+    factor : (r, D) float64
+        W.
+    root_e : (r,) float64
+        The diagonal of E^(1/2).
+    """
+    gram = factor @ factor.T / np.outer(root_e, root_e)
+    if np.abs(gram - np.eye(len(gram))).max() <= NOT_ORTHONORMAL:
+        return factor
+    try:
+        inverse = np.linalg.inv(np.linalg.cholesky(gram))
+        if inverse.max() < 100:
+            return (root_e[:, None] * inverse / root_e) @ factor
+    except np.linalg.LinAlgError:
+        pass  # too few directions left: QR fills them up
+    return root_e[:, None] * np.linalg.qr((factor / root_e[:, None]).T)[0].T

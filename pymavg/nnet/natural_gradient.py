@@ -10,10 +10,9 @@ restores the Frobenius norm. All matrices of r rows are float64; only products w
 import numpy as np
 
 from pymavg.backend import to_device, to_host
-from pymavg.nnet.fisher import DELTA, EPSILON, renew, root_of_e
+from pymavg.nnet.fisher import DELTA, EPSILON, root_of_e
 
 UPDATES_BEFORE_PERIOD = 10  # so many calls update the estimate each, only then does the period count
-NOT_ORTHONORMAL = 1e-3
 
 
 class OnlinePreconditioner:
@@ -45,7 +44,7 @@ class OnlinePreconditioner:
         self.dim, self.ones = dim + ones, ones
         self.rank = min(rank, self.dim - 1)
         self.alpha, self.history, self.period = alpha, num_samples_history, update_period
-        self.rho, self.d = EPSILON, np.full(self.rank, EPSILON)
+        self.d, self.rho = (self.xp.full(shape, EPSILON, np.float64) for shape in (self.rank, ()))
         self.updates = self.skipped = 0
         self.started = False
         self._set_factor(to_device(self.xp, self._first_factor()))
@@ -110,9 +109,10 @@ class OnlinePreconditioner:
         return h
 
     def _moments(self, h, x, total):
-        """Return N, |X|_F^2, a scale s, and in float64 J = H'X/s^2 (r x D), K = JJ' and L = H'H/s^2 (r x r).
+        """Return N, |X|_F^2, and in float64 J = H'X (r x D), K = JJ' and L = H'H (r x r).
 
-        The scale, a power of two near the size of an element of X, keeps float32 from overflow: it changes no digit.
+        The product is taken of H over a power of two near the size of an element of X: no digit changes, and the
+        squares of large inputs do not overflow float32.
         """
         xp = self.xp
         size = xp.log2(xp.where(total > 0, total, 1.0) / (len(x) * self.dim)) / 2
@@ -120,40 +120,22 @@ class OnlinePreconditioner:
         scaled = h * (1 / scale).astype(h.dtype)
         j = self._workspace("j", self.rank, x.shape[1])
         self.operations.gemm(scaled, x, j, trans_a=True)
-        j = j.astype(np.float64) / scale
-        wide = scaled.astype(np.float64)
+        j, wide = j.astype(np.float64), scaled.astype(np.float64)
         if self.ones:
-            j = xp.concatenate([j, wide.sum(axis=0)[:, None] / scale], axis=1)
-        return len(x), total, scale, j, j @ j.T, wide.T @ wide
+            j = xp.concatenate([j, wide.sum(axis=0)[:, None]], axis=1)
+        j *= scale
+        wide *= scale
+        return len(x), total, j, j @ j.T, wide.T @ wide
 
-    def _update(self, n, total, scale, j, k, l):  # noqa: E741 (the paper's letter)
-        """Renew d, rho and W from one minibatch."""
-        squared = float(scale) ** 2
-        k, l = to_host(k) * squared**2, to_host(l) * squared  # noqa: E741
-        new = renew(self.d, self.rho, k, l, float(total), n, self.dim, self.alpha, self.history)
-        # W' = A (J + c diag(q) W), of which A and c diag(q) are small
-        mix, keep = to_device(self.xp, new.mix), to_device(self.xp, new.keep)
-        factor = mix @ (j * squared + keep[:, None] * self.factor)
-        if new.suspect:
-            factor = self._reorthogonalised(factor, new.root_e)
+    def _update(self, n, total, j, k, l):  # noqa: E741 (the paper's letter)
+        """Renew d, rho and W from one minibatch: W' = A (J + c diag(q) W), of which A and c diag(q) are small."""
+        ops = self.operations
+        new = ops.renew_fisher(self.d, self.rho, k, l, total, n, self.dim, self.alpha, self.history)
+        factor = new.mix @ (j + new.keep[:, None] * self.factor)
+        self._set_factor(ops.reorthonormalise(factor, new.root_e, new.suspect))
         self.d, self.rho = new.d, new.rho
-        self._set_factor(factor)
         self.updates += 1
         self.skipped = 0
-
-    def _reorthogonalised(self, factor, root_e):
-        """Return W with the rows of E^(-1/2) W made orthonormal again: by Cholesky, or by QR where that fails."""
-        gram = to_host(factor @ factor.T) / np.outer(root_e, root_e)
-        if np.abs(gram - np.eye(self.rank)).max() <= NOT_ORTHONORMAL:
-            return factor
-        try:
-            inverse = np.linalg.inv(np.linalg.cholesky(gram))
-            if inverse.max() < 100:
-                return to_device(self.xp, root_e[:, None] * inverse / root_e) @ factor
-        except np.linalg.LinAlgError:
-            pass
-        basis = np.linalg.qr((to_host(factor) / root_e[:, None]).T)[0].T
-        return to_device(self.xp, root_e[:, None] * basis)
 
     def _first_factor(self):
         """Return the start of W: row i of R has entries at columns i, i + r, i + 2r, ..., the first a little larger."""
@@ -178,21 +160,24 @@ class OnlinePreconditioner:
 
     def self_test(self):
         """Return the largest deviation of the rows of R from orthonormality; raise where rho or d is out of bounds."""
-        low = min(self.rho, self.d.min(initial=np.inf))
-        if not (low >= EPSILON and low > 0.9 * DELTA * self.d.max(initial=0)):
-            raise FloatingPointError(f"Fisher estimate out of bounds: rho {self.rho}, d {self.d}")
-        root = root_of_e(self.d, self.rho, self.alpha, self.dim)
+        d, rho = to_host(self.d), float(self.rho)
+        low = min(rho, d.min(initial=np.inf))
+        if not (low >= EPSILON and low > 0.9 * DELTA * d.max(initial=0)):
+            raise FloatingPointError(f"Fisher estimate out of bounds: rho {rho}, d {d}")
+        root = root_of_e(d, rho, self.alpha, self.dim)
         gram = to_host(self.factor @ self.factor.T) / np.outer(root, root)
         return np.abs(gram - np.eye(self.rank)).max(initial=0)
 
     def state(self):
         """Return the estimate as named host arrays."""
         counts = np.array([self.updates, self.skipped, self.started], np.int64)
-        return {"W": to_host(self.factor), "d": self.d, "rho": np.array(self.rho), "counts": counts}
+        arrays = {"W": self.factor, "d": self.d, "rho": self.rho}
+        return {**{name: to_host(a) for name, a in arrays.items()}, "counts": counts}
 
     def load_state(self, state):
         """Take over what `state` returned."""
-        self._set_factor(to_device(self.xp, np.array(state["W"], np.float64)))
-        self.d, self.rho = np.array(state["d"], np.float64), float(state["rho"])
+        factor, self.d, rho = (to_device(self.xp, np.array(state[name], np.float64)) for name in ("W", "d", "rho"))
+        self._set_factor(factor)
+        self.rho = rho.reshape(())
         self.updates, self.skipped = int(state["counts"][0]), int(state["counts"][1])
         self.started = bool(state["counts"][2])

@@ -7,6 +7,9 @@ C-contiguous; shapes are (N, D) for N frames.
 
 import numpy as np
 
+from pymavg.backend import to_device, to_host
+from pymavg.nnet import fisher
+
 
 class Operations:
     """Plain formulas; see each method. Names ending in `_` change their first argument in place."""
@@ -178,6 +181,19 @@ class Operations:
         out[...] = feats[window].reshape(out.shape)
         out *= scale
         out += shift
+
+    def renew_fisher(self, d, rho, k, l, total, n, dim, alpha, history):  # noqa: E741
+        """Return the fisher.Renewal of arrays on the device: computed on the host, which waits for the device."""
+        small = (to_host(a) for a in (d, rho, k, l, total))
+        new = fisher.renew(*small, n, dim, alpha, history)
+        arrays = {name: to_device(self.xp, getattr(new, name)) for name in ("mix", "keep", "d", "root_e")}
+        return new._replace(**arrays, rho=self.xp.full((), float(new.rho), np.float64))
+
+    def reorthonormalise(self, factor, root_e, suspect):
+        """Return fisher.reorthonormalise(factor, root_e) where `suspect`, else factor."""
+        if not suspect:
+            return factor
+        return to_device(self.xp, fisher.reorthonormalise(to_host(factor), to_host(root_e)))
 
 
 def key_words(key):
