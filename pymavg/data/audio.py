@@ -16,6 +16,7 @@ from pymavg.data.segments import Cutter, read_segments
 from pymavg.errors import PymavgError
 from pymavg.kaldi.inputs import open_stream, read_scp
 from pymavg.kaldi.rspecifier import parse_place
+from pymavg.options import log
 
 
 class WavScp(Mapping):
@@ -72,7 +73,10 @@ class WavScp(Mapping):
     def _parse(self, recording):
         if recording not in self._parsed:
             place = parse_place(self.text(recording), self._root, "entry")
-            self._parsed[recording] = place, stand_in(place.command) if place.command else None
+            named = stand_in(place.command) if place.command else None
+            if named and not any(named for _, named in self._parsed.values()):
+                log(f"{self.path}: {place.command.split()[0]} is not installed; its files are read without it")
+            self._parsed[recording] = place, named
         return self._parsed[recording]
 
     def _decode(self, place, named):
