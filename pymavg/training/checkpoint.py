@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 import socket
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -40,7 +41,7 @@ def load_arrays(path):
         with np.load(path, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
         return arrays, json.loads(arrays.pop(_META).tobytes())
-    except (OSError, ValueError, KeyError, EOFError) as error:
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
         raise PymavgError(f"{path}: not a whole checkpoint ({error}); start anew with --restart true") from error
 
 

@@ -78,8 +78,12 @@ class Worker:
         for _ in range(min(count, self.pass_.left)):
             with clock("read"):
                 block, rows = self.pass_.take()
-            with clock("compute"):
-                self.learner.learn(block, rows, learn_rate, (*self.numbers, self.pass_.done))
+            try:
+                with clock("compute"):
+                    self.learner.learn(block, rows, learn_rate, (*self.numbers, self.pass_.done))
+            except Exception as error:
+                error.add_note(f"in minibatch {self.pass_.done}: {_some(block.utterances_of(rows))}")
+                raise
             self.frames += len(rows)
             poll()
             if not self.learner.is_sound():
@@ -150,18 +154,18 @@ class Loop:
         for worker, skip in zip(self.workers, done or [0] * len(self.workers), strict=True):
             worker.begin(epoch, skip)
         self.progress.begin(title, self._epoch_frames(), int(self.sums[2]))
-        left = self._exchange(signals)[1]
+        _, left, flags = self._exchange(signals)
         while left.any():
+            if flags[SAVE] or flags[STOP]:
+                save()
+            if flags[STOP]:
+                raise Stopped
             for worker in self.workers:
                 worker.train(self.options.average_period, rate(self.total), self.clock, self.averager.poll)
             frames, left, flags = self._exchange(signals)
             self.averager.average(frames, self.total)
             self._momenta(frames)
             self.total += int(frames.sum())
-            if left.any() and (flags[SAVE] or flags[STOP]):
-                save()
-            if flags[STOP]:
-                raise Stopped
         self.averager.synchronise(self._epoch_frames_by_worker())
         self.progress.end()
         return self.sums.copy()
