@@ -1,5 +1,6 @@
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ def recipe(tmp_path, monkeypatch):
     """Make a recipe directory with data/train of 2 speakers the current one; one utterance is too short."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
     for name in ("path.sh", "steps", "utils"):
         Path(name).symlink_to(ROOT / name)
     data = Path("data/train")

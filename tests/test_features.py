@@ -141,10 +141,10 @@ def test_speed(tmp_path, noise):
     for kind in ("mfcc", "fbank"):
         computed = extractor(tmp_path, kind, "--num-mel-bins=40")
         best = min(timed(lambda e=computed: e.compute(samples, 8000, "u")) for _ in range(5))
-        assert 10 / best > 300  # times real time
+        assert 10 / best > 150  # times real time; 600 to 1000 on an idle machine
 
 
 def timed(call):
-    start = time.perf_counter()
+    start = time.process_time()
     call()
-    return time.perf_counter() - start
+    return time.process_time() - start
