@@ -7,8 +7,7 @@ from .clips import RATE
 NO_SPEECH = {"ape", "dog", "chief4", "witch4", "sparky8"}
 EXTREME_VOICES = {"witch", "wedge"}  # a screeching witch and a parrot: never in the evaluation
 EVALUATION_EVERY, EVALUATION_FIRST = 9, 4  # first game: of nine dialogues in the order of their names the fifth
-# Second game: of four conversations the first is for training and the third for evaluation; the others are not used.
-SECOND_EVERY, SECOND_TRAINING, SECOND_EVALUATION = 4, 0, 2
+SECOND_EVERY = 4  # second game: of four conversations the first is for training, the others are for evaluation
 SAME_TEXT = 4  # words: a training clip of as many that is also in the evaluation is left out
 FEWEST = 2  # conversations in either part of the evaluation of a smaller corpus
 WOMEN = {
@@ -43,8 +42,8 @@ def split(first, second, hours=None):
         When there are fewer hours than asked for.
     """
     train, matched = _divide_first([d for d in first if d.name not in NO_SPEECH])
-    train += second[SECOND_TRAINING::SECOND_EVERY]
-    parts = {"train": train, "sw": matched, "en": second[SECOND_EVALUATION::SECOND_EVERY]}
+    train += second[::SECOND_EVERY]
+    parts = {"train": train, "sw": matched, "en": [d for i, d in enumerate(second) if i % SECOND_EVERY]}
     texts = {c.text for part in ("sw", "en") for d in parts[part] for t in d.turns for c in t.clips}
     known = {said for said in (tuple(spelling.words(text)) for text in texts) if len(said) >= SAME_TEXT}
     if hours is not None:
