@@ -5,6 +5,7 @@ An *event* gives a value to each key: key -1 is the pdf class, key k ≥ 0 the p
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from pymavg.files import atomic_open
 from pymavg.kaldi.stream import KaldiWriter, open_reader
 
 PDF_CLASS = -1
+LARGEST_VALUE = 1_000_000  # of a phone or pdf class
 DEEPEST = 500  # nesting beyond this is damage
 
 
@@ -52,9 +54,17 @@ class Split:
     yes: object
     no: object
 
+    @cached_property
+    def _member(self):
+        """Whether each value is in `yes_set`; the last entry stands for all larger ones."""
+        member = np.zeros(max(self.yes_set, default=0) + 2, bool)
+        member[sorted(self.yes_set)] = True
+        return member
+
     def answers(self, events, rows):
         """Yield (rows, answer) pairs for `rows` of the events."""
-        is_yes = np.isin(events[self.key][rows], sorted(self.yes_set))
+        values = events[self.key][rows]
+        is_yes = self._member[np.minimum(values, len(self._member) - 1)]
         for child, chosen in ((self.yes, rows[is_yes]), (self.no, rows[~is_yes])):
             if len(chosen):
                 yield from child.answers(events, chosen)
@@ -170,6 +180,8 @@ def _read_node(reader, width, depth):
         reader.expect(")")
         return Table(number, tuple(children))
     yes_set = frozenset(reader.int_vector().tolist())
+    if yes_set and not 0 <= min(yes_set) <= max(yes_set) <= LARGEST_VALUE:
+        raise reader.error("a set of phones or pdf classes with numbers out of range; the tree is damaged")
     reader.expect("{")
     yes, no = _read_node(reader, width, depth + 1), _read_node(reader, width, depth + 1)
     reader.expect("}")
