@@ -107,8 +107,8 @@ def ask_to_stop_soon(monkeypatch):
 
 
 def test_kill_9_and_again_ends_bit_equal(corpus, tmp_path):
-    whole = fit(corpus, tmp_path / "whole", epochs=20, virtual_workers=2)
-    options = {**SMALL, "epochs": 20, "virtual_workers": 2}
+    whole = fit(corpus, tmp_path / "whole", epochs=8, virtual_workers=2)
+    options = {**SMALL, "epochs": 8, "virtual_workers": 2}
     words = [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
     words += ["--rank-in=5", "--rank-out=3", "--checkpoint-minutes=0.0001"]
     command = [sys.executable, "-m", "pymavg.cli", "train", *words, *corpus[:4], str(tmp_path / "exp")]
@@ -122,7 +122,7 @@ def test_kill_9_and_again_ends_bit_equal(corpus, tmp_path):
         process.send_signal(signal.SIGKILL)
         process.wait()
     assert not (tmp_path / "exp" / "final.nnet").exists()
-    assert np.array_equal(fit(corpus, tmp_path / "exp", epochs=20, virtual_workers=2), whole)
+    assert np.array_equal(fit(corpus, tmp_path / "exp", epochs=8, virtual_workers=2), whole)
 
 
 def test_finished_is_finished_and_other_options_are_refused(corpus, tmp_path, capsys):

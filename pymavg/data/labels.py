@@ -8,7 +8,7 @@ from pymavg.errors import PymavgError
 from pymavg.files import atomic_open
 from pymavg.kaldi.tables import read_int_vectors
 from pymavg.kaldi.transitions import read_transition_model
-from pymavg.options import log, warn
+from pymavg.options import log
 
 
 def read_pdf_labels(ali_dir):
@@ -67,7 +67,7 @@ def check_outputs(labels, num_outputs, ali_dir, network):
             )
 
 
-def match_lengths(frames, labels, name, tolerance=5, max_missing=0.1):
+def match_lengths(frames, labels, name, tolerance=5, max_missing=0.1, say=log):
     """Return how many frames of each utterance can be used.
 
     Parameters
@@ -81,6 +81,8 @@ def match_lengths(frames, labels, name, tolerance=5, max_missing=0.1):
         A difference up to this is cut at the end; beyond, the utterance is left out by name.
     max_missing : float
         Largest share of utterances that may be without usable alignment.
+    say : function of one line of text
+        Told what is left out.
 
     Returns
     -------
@@ -98,7 +100,7 @@ def match_lengths(frames, labels, name, tolerance=5, max_missing=0.1):
     absent = [u for u in frames if u not in labels]
     if off:
         more = f" and {len(off) - 5} more" if len(off) > 5 else ""
-        warn(f"{name}: left out for the length of their alignment: {', '.join(off[:5])}{more}")
+        say(f"WARNING: {name}: left out for the length of their alignment: {', '.join(off[:5])}{more}")
     missing = len(frames) - len(lengths)
     if missing:
         first = absent[0] if absent else off[0]
@@ -109,7 +111,7 @@ def match_lengths(frames, labels, name, tolerance=5, max_missing=0.1):
             raise PymavgError(
                 f"{text}{first}); align the rest, or allow it with --max-missing {missing / len(frames):.2f}"
             )
-        log(f"{text}{first})")
+        say(f"{text}{first})")
     if not lengths:
         raise PymavgError(f"{name}: no utterance; the data directory is empty")
     return lengths

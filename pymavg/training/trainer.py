@@ -1,20 +1,17 @@
 """Supervised training of the network: epochs, cross-validation, the schedule, checkpoints, the final model."""
 
 import math
-import shutil
-from pathlib import Path
 
-from pymavg.data.labels import check_outputs, match_lengths, pdf_counts, read_pdf_labels, write_counts
 from pymavg.data.minibatches import partition
 from pymavg.data.shards import Epoch
 from pymavg.errors import PymavgError
-from pymavg.files import atomic_open
 from pymavg.kaldi import nnet1
 from pymavg.nnet.network import Network
 from pymavg.nnet.optimizer import make_optimizer
 from pymavg.training import explain, frontend, schedules
 from pymavg.training.checkpoint import compare
 from pymavg.training.initial import initial_components
+from pymavg.training.inputs import read_targets, write_inputs
 from pymavg.training.learners import FrameLearner
 from pymavg.training.loop import Diverged, Stopped
 from pymavg.training.session import Session, data_sum
@@ -63,30 +60,14 @@ class Trainer:
         averaging.check(session.workers)
         if self.options.final_model == "ema" and not averaging.ema_decay:
             raise PymavgError("--final-model ema needs --ema-decay, such as 0.9")
-        self._read_labels(data, alignments)
         self.data, self.alignments = data, alignments
+        self.targets, self.num_pdfs = read_targets(data, alignments, self.options, session.progress.say)
         self.saves = self.retries = 0
-
-    def _read_labels(self, data, alignments):
-        self.labels, self.lengths = [], []
-        for data_dir, ali_dir in zip(data, alignments, strict=True):
-            labels, self.num_pdfs = read_pdf_labels(ali_dir)
-            frames = frontend.frame_counts(data_dir)
-            options = self.options
-            self.lengths.append(match_lengths(frames, labels, data_dir, options.length_tolerance, options.max_missing))
-            self.labels.append({u: labels[u] for u in self.lengths[-1]})
-            check_outputs(self.labels[-1], self.num_pdfs, ali_dir, Path(ali_dir, "final.mdl"))
-        shared = set(self.lengths[0]) & set(self.lengths[1])
-        if shared:
-            self.session.progress.say(
-                f"WARNING: {len(shared)} utterances are in both {data[0]} and {data[1]} (first: {min(shared)}); "
-                "cross-validation will look too good"
-            )
 
     def run(self):
         """Train to the end, from the start or from the last checkpoint."""
         session = self.session
-        data = [data_sum(n, labels) for n, labels in zip(self.lengths, self.labels, strict=True)]
+        data = [data_sum(targets.lengths, targets.labels) for targets in self.targets]
         self.config = fingerprint(session.workers, data, self.options, self.optimizing, self.averaging)
         if self._already_trained():
             return
@@ -113,14 +94,17 @@ class Trainer:
     def _prepare(self):
         """Load the data and build this rank's workers."""
         session, options, exp = self.session, self.options, self.session.exp
-        session.first_rank_does(self._write_inputs)
+        train, cv = self.targets
+        session.first_rank_does(
+            lambda: write_inputs(exp, options, self.data[0], self.alignments[0], train, self.num_pdfs)
+        )
         source, transform = frontend.open_frontend(exp, self.data[0], session.xp)
         cv_source, _ = frontend.open_frontend(exp, self.data[1], session.xp)
         inputs = transform.output_dim(source.dim)
         self.components, name = initial_components(options, inputs, self.num_pdfs)
-        shards = session.shards(source, self.lengths[0], self.labels[0])
-        own_cv = partition(self.lengths[1], session.comm.size)[session.comm.rank]
-        self.cv_shard = session.shard(cv_source, own_cv, self.lengths[1], self.labels[1])
+        shards = session.shards(source, train.lengths, train.labels)
+        own_cv = partition(cv.lengths, session.comm.size)[session.comm.rank]
+        self.cv_shard = session.shard(cv_source, own_cv, cv.lengths, cv.labels)
         learners = [self.make_learner(transform, number) for number in session.own_workers]
         self.transform = transform
         limit = 3 * math.log(self.num_pdfs) + 10
@@ -138,23 +122,6 @@ class Trainer:
         """Return a learner of the initial network; its number decides its random choices."""
         net = Network(self.components, self.session.xp)
         return FrameLearner(make_optimizer(net, self.optimizing, self.options.seed * 4096 + number), transform)
-
-    def _write_inputs(self):
-        """Write into `exp` what decoding needs beside the network (rank 0)."""
-        exp, options = self.session.exp, self.options
-        given = Path(options.feature_transform) if options.feature_transform else None
-        beside = given.parent if given else Path(options.dbn).parent if options.dbn else None
-        frontend.describe_features(exp, options.cmvn_opts, options.delta_opts, beside)
-        if not given and beside and (beside / frontend.TRANSFORM).exists():
-            given = beside / frontend.TRANSFORM
-        source = frontend.FeaturePipeline(self.data[0], exp)
-        frontend.prepare_transform(exp, given, source, sorted(self.lengths[0]), options.splice)
-        write_counts(exp / "ali_train_pdf.counts", pdf_counts(self.labels[0], self.num_pdfs))
-        for name in ("final.mdl", "tree", "phones.txt"):
-            origin = Path(self.alignments[0], name)
-            if origin.exists() and origin.resolve() != (exp / name).resolve():
-                with atomic_open(exp / name, "wb") as stream, open(origin, "rb") as original:
-                    shutil.copyfileobj(original, stream)
 
     def _first_state(self):
         loss, accuracy = self.cross_validate(self.loop.averager.model)
@@ -227,7 +194,7 @@ class Trainer:
             cv_accuracy=accuracy,
             accepted=accepted,
         )
-        name = f"iter{state.epoch:02d}_lr{state.learn_rate:.3g}_tr{train:.4f}_cv{loss:.4f}"
+        name = f"iter{state.epoch:02d}_lr{state.learn_rate * self.scale:.3g}_tr{train:.4f}_cv{loss:.4f}"
         self._write(self.loop.averager.model, f"nnet/{name}{'' if accepted else '_rejected'}.nnet")
 
     def _recover(self, state, who, before):
