@@ -49,7 +49,7 @@ KERNELS = {  # method and arguments: arrays are changed in place and compared af
     "sample": ("sample_hidden", normal(50, 60), normal(60), normal(50, 60), 98765 << 30),
     "softmax_xent": ("softmax_xent_", normal(5, 300) * 5, np.arange(5, dtype=np.int32) * 60, None, np.zeros(3)),
     "ties": ("softmax_xent_", np.zeros((4, 3), np.float32), np.array([0, 1, 2, 0], np.int32), None, np.zeros(3)),
-    "weighted": ("softmax_xent_", normal(5, 300), np.arange(5, dtype=np.int32), abs(normal(5)), np.zeros(3)),
+    "weighted": ("softmax_xent_", normal(5, 300), np.arange(5), abs(normal(5)), np.zeros(3)),
     "posteriors": ("softmax_xent_", normal(2, 2), np.array([[0.3, 0.7], [1, 0]], np.float32), normal(2), np.zeros(3)),
     "gather": (
         *("gather", normal(9, 3), np.array([0, 8, 4, 4]), np.array([0, 5, 4, 3]), np.array([4, 8, 4, 8])),

@@ -171,12 +171,17 @@ def test_inputs_of_extreme_size(scale):
     assert np.isfinite(optimizer.stats[0])
 
 
-def test_divergence_is_seen():
-    net = small_net(dtype=np.float32)
-    optimizer = make_optimizer(net, OPTIONS["sgd"])
+@pytest.mark.parametrize("name", OPTIONS)
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+@pytest.mark.filterwarnings("ignore:invalid value")
+def test_divergence_is_seen(name, wrong):
+    net = small_net("relu", dtype=np.float32)
+    optimizer = make_optimizer(net, OPTIONS[name])
     x, targets, _, _ = batch(np.float32)
-    x[3, 2] = np.nan
     optimizer.step(x, targets, 0.1)
+    x[3, 2] = wrong
+    for _ in range(6):
+        optimizer.step(x, targets, 0.1)
     assert not np.isfinite(optimizer.stats[0])
     assert not np.isfinite(net.theta.sum())
 

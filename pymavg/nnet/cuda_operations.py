@@ -128,6 +128,8 @@ class CudaOperations(Operations):
             super().softmax_xent_(a, targets, weights, stats)
             return
         n, columns = a.shape
+        targets = targets.astype(np.int32, copy=False)
+        weights = None if weights is None else weights.astype(np.float32, copy=False)
         measures = self.xp.empty((n, 3), np.float64)
         given = measures if weights is None else weights  # any pointer where there are no weights
         arguments = a, np.int32(columns), targets, given, np.int32(weights is not None), measures

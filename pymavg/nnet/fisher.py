@@ -55,6 +55,8 @@ def renew(d, rho, k, l, total, n, dim, alpha, history):  # noqa: E741 (the paper
     k, l = k * np.outer(inverse, inverse), l * np.outer(inverse, inverse)  # noqa: E741
     z = w * w * k + w * stay * (l * q + q[:, None] * l)
     z[np.diag_indices(r)] += stay * stay * q * q
+    if not np.all(np.isfinite(z)):  # a diverged model goes on as NaN, to be found by whoever watches the loss
+        return Renewal(np.full((r, r), np.nan), q, d, np.array(rho), inverse, False)
     size = max(1.0, np.trace(z))
     c, u = np.linalg.eigh((z + z.T) / (2 * size))
     c, u = c[::-1] * size, u[:, ::-1]
