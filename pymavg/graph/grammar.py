@@ -25,6 +25,10 @@ class _States:
         that nothing continues.
     backoff : list of (int (N,), float (N,))
         By n: state and cost of the back-off from this history.
+    is_state : list of bool (N,)
+        By n: whether this n-gram has a state of its own.
+    count : int
+        Number of states.
     """
 
     def __init__(self, model, kept):
