@@ -4,7 +4,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 SCRIPTS = $$(find .ci path.sh cmd.sh egs steps utils -type f \( -name '*.sh' -o -name '*.pl' -o -path '.ci/run' \))
 
-.PHONY: run demo test lint venv doctor clean
+.PHONY: run demo test bench lint venv doctor clean
 .DEFAULT_GOAL := run
 
 run: venv      ## set up, then from the corpus to the word error rate (egs/swbd/run.sh)
@@ -15,6 +15,9 @@ demo: venv     ## the same on a quarter of an hour of speech, in egs/swbd/demo
 
 test: venv     ## set up, then all tests, ruff and ShellCheck among them
 	. ./path.sh && python -m pytest
+
+bench: venv    ## speed of training beside its matrix products and, where installed, PyTorch (5 minutes, one thread)
+	. ./path.sh && OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 pymavg bench
 
 lint: venv     ## ruff and ShellCheck
 	.venv/bin/ruff check .
