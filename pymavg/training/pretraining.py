@@ -123,10 +123,9 @@ class Pretrainer:
         return sums[1:] / sums[0]
 
     def _learner(self, component, below):
-        xp = self.session.xp
-        net = Network(below, xp) if below else None
-        rbm = Rbm.from_component(component, xp)
-        options = self.options
+        options, xp = self.options, self.session.xp
+        net = Network(below, xp, precision=options.precision) if below else None
+        rbm = Rbm.from_component(component, xp, precision=options.precision)
         return RbmLearner(rbm, self.transform, net, options.rbm_l2penalty, self.session.workers, options.with_bug)
 
     def _resume(self, number, loop, stored):

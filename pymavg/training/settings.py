@@ -36,6 +36,7 @@ class CommonOptions:
     virtual_workers: int = 1
     use_gpu: str = "auto"
     share_gpu: bool = False
+    precision: str = "float32"
     memory_budget: float = 0.0
     shard_dtype: str = "float32"
     checkpoint_minutes: float = 10.0
@@ -59,6 +60,7 @@ class CommonOptions:
         "virtual_workers": "workers within each process or rank; V × ranks behave as that many ranks",
         "use_gpu": "auto, yes or no",
         "share_gpu": "allow several ranks on one GPU",
+        "precision": "float32; on a GPU also tf32 or bf16 for the matrix products, parameters stay float32",
         "memory_budget": "GiB of device memory for a worker's features; larger shards are streamed; 0: no limit",
         "shard_dtype": "float32, or float16 to hold features in half the memory",
         "checkpoint_minutes": "between two checkpoints within an epoch; there is always one at its end",

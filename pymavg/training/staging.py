@@ -120,7 +120,7 @@ class Reduction:
 
 def host_buffer(xp, shape, dtype):
     """Return an uninitialised host array, pinned where `xp` is CuPy: then copies to the device need no detour."""
-    if not hasattr(xp, "cuda"):
+    if xp is np:
         return np.empty(shape, dtype)
     import cupyx
 

@@ -120,7 +120,7 @@ class Trainer:
 
     def make_learner(self, transform, number):
         """Return a learner of the initial network; its number decides its random choices."""
-        net = Network(self.components, self.session.xp)
+        net = Network(self.components, self.session.xp, precision=self.options.precision)
         return FrameLearner(make_optimizer(net, self.optimizing, self.options.seed * 4096 + number), transform)
 
     def _first_state(self):
