@@ -75,6 +75,8 @@ class FeaturePipeline:
         Directory with trans.JOB or trans.ark, the fMLLR transforms of the speakers.
     root : str, optional
         Directory that relative paths in feats.scp and cmvn.scp start from; without it, as in Kaldi, the current one.
+    gmm : bool
+        Take `model` for a GMM's directory even if it holds no *.mdl yet.
 
     Attributes
     ----------
@@ -82,26 +84,26 @@ class FeaturePipeline:
         Utterances of feats.scp, in its order. Iteration gives (utterance, float32 array (T, dim)).
     """
 
-    def __init__(self, data, model=None, transforms=None, root=None):
+    def __init__(self, data, model=None, transforms=None, root=None, gmm=False):
         self._data = str(data)
         self._feats = MatrixScp(_needed(data, "feats.scp", "run steps/make_mfcc.sh or make_fbank.sh on it"), root=root)
         self.utts = list(self._feats)
         self._utt2spk = None
         self._dim = None
-        self._steps = self._rules(model, root)
+        self._steps = self._rules(model, root, gmm)
         if transforms:
             self._load_utt2spk()
             table = read_transforms(transforms)
             self._steps.append(lambda m, utt: transform(m, self._of_speaker(table, utt, transforms), utt))
 
-    def _rules(self, model, root):
+    def _rules(self, model, root, gmm):
         """Return the list of functions (features, utterance) -> features for a model directory."""
         if model is None:
             return []
         if not Path(model).is_dir():
             raise PymavgError(f"{model}: no such directory; a model directory expected")
         present = {path.name for path in Path(model).iterdir()}
-        network = "final.mat" not in present and bool(
+        network = not gmm and "final.mat" not in present and bool(
             {"final.nnet", "final.feature_transform"} & present or not any(name.endswith(".mdl") for name in present)
         )
 

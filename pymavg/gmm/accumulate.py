@@ -45,13 +45,18 @@ class GmmStats:
 
     def add(self, other, name):
         """Add other statistics, which messages call `name`."""
-        if other.first.shape != self.first.shape or other.transitions.shape != self.transitions.shape:
-            raise PymavgError(
-                f"{name}: statistics of {other.first.shape[0]} Gaussians × {other.first.shape[1]}, "
-                f"expected {self.first.shape[0]} × {self.first.shape[1]}; it belongs to another model: remove it"
-            )
+        other.check(self.first.shape, len(self.transitions), name)
         for field, value in vars(other).items():
             setattr(self, field, getattr(self, field) + value)
+
+    def check(self, shape, num_transitions, name):
+        """Raise PymavgError unless the statistics have G × D = `shape` and as many transition-ids (with entry 0)."""
+        if self.first.shape != tuple(shape) or len(self.transitions) != num_transitions:
+            raise PymavgError(
+                f"{name}: statistics of {self.first.shape[0]} Gaussians × {self.first.shape[1]} and "
+                f"{len(self.transitions) - 1} transition-ids, expected {shape[0]} × {shape[1]} and "
+                f"{num_transitions - 1}; it belongs to another model: remove it and run the pass again"
+            )
 
     def save(self, path):
         """Write to an .npz file."""
@@ -71,7 +76,7 @@ def load_stats(path):
     return GmmStats(**fields)
 
 
-def accumulate(stats, gmm, tid_pdf, feats, tids):
+def accumulate(stats, gmm, tid_pdf, feats, tids, rows=None):
     """Add the frames of one or many utterances to `stats`.
 
     Parameters
@@ -79,9 +84,11 @@ def accumulate(stats, gmm, tid_pdf, feats, tids):
     stats : GmmStats
     gmm : AmDiagGmm
     tid_pdf : int32 (num_tids + 1,)
-    feats : float32 (T, D)
+    feats : float32 (N, D)
     tids : int32 (T,)
         Transition-id of each frame.
+    rows : int array (T,), optional
+        The frames' rows in `feats`; by default all of them in order.
     """
     stats.transitions += np.bincount(tids, minlength=len(stats.transitions))
     stats.frames += len(tids)
@@ -89,20 +96,21 @@ def accumulate(stats, gmm, tid_pdf, feats, tids):
     order = np.argsort(pdf, kind="stable")
     bounds = np.searchsorted(pdf[order], np.arange(gmm.num_pdfs + 1))
     for p in np.flatnonzero(np.diff(bounds)):
-        rows = slice(gmm.offset[p], gmm.offset[p + 1])
+        of_pdf = slice(gmm.offset[p], gmm.offset[p + 1])
         for first in range(bounds[p], bounds[p + 1], CHUNK):
             frames = order[first : min(first + CHUNK, bounds[p + 1])]
-            _accumulate_pdf(stats, gmm, rows, feats[frames].astype(np.float64))
+            frames = frames if rows is None else rows[frames]
+            _accumulate_pdf(stats, gmm, of_pdf, feats[frames].astype(np.float64))
 
 
-def _accumulate_pdf(stats, gmm, rows, x):
+def _accumulate_pdf(stats, gmm, of_pdf, x):
     squares = x * x
-    likes = x @ gmm.means_invvars[rows].T - 0.5 * squares @ gmm.inv_vars[rows].T + gmm.gconsts[rows]  # (T, K)
+    likes = x @ gmm.means_invvars[of_pdf].T - 0.5 * squares @ gmm.inv_vars[of_pdf].T + gmm.gconsts[of_pdf]  # (T, K)
     largest = likes.max(1, keepdims=True)
     posterior = np.exp(likes - largest)
     total = posterior.sum(1, keepdims=True)
     posterior /= total
-    stats.occupancy[rows] += posterior.sum(0)
-    stats.first[rows] += posterior.T @ x
-    stats.second[rows] += posterior.T @ squares
+    stats.occupancy[of_pdf] += posterior.sum(0)
+    stats.first[of_pdf] += posterior.T @ x
+    stats.second[of_pdf] += posterior.T @ squares
     stats.loglike += float(largest.sum() + np.log(total).sum())

@@ -104,7 +104,7 @@ def split_targets(occupancy, total, power):
 def mix_up(gmm, occupancy, total, power, rng):
     """Split Gaussians until there are `total` of them (AmDiagGmm::SplitByCount, DiagGmm::Split).
 
-    In each pdf the heaviest Gaussian is split in two of half its weight, their means ±0.01 σ apart in random directions.
+    In each pdf the heaviest Gaussian is split in two of half its weight, their means moved by ±0.01 σ at random.
 
     Parameters
     ----------
@@ -121,9 +121,7 @@ def mix_up(gmm, occupancy, total, power, rng):
     """
     sizes = np.diff(gmm.offset)
     targets = np.maximum(sizes, split_targets(occupancy, total, power))
-    parts = [
-        _split_mixture(gmm, slice(gmm.offset[p], gmm.offset[p + 1]), targets[p], rng) for p in range(gmm.num_pdfs)
-    ]
+    parts = [_split_mixture(gmm, slice(gmm.offset[p], gmm.offset[p + 1]), targets[p], rng) for p in range(gmm.num_pdfs)]
     weights, means_invvars, inv_vars = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     return AmDiagGmm.from_natural(np.concatenate([[0], np.cumsum(targets)]), weights, means_invvars, inv_vars)
 

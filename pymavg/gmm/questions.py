@@ -1,8 +1,8 @@
 """Phonetic questions found in the data: sets of phones that sound alike.
 
-The phone sets are split in two by k-means, the halves again, and so on down to single sets; every cluster met on the way
-is a question. Source: AutomaticallyObtainQuestions of Kaldi's tree/build-tree-questions.cc, TreeCluster and ClusterKMeans
-of tree/cluster-utils.cc.
+The phone sets are split in two by k-means, the halves again, and so on down to single sets; every cluster met on the
+way is a question. Source: AutomaticallyObtainQuestions of Kaldi's tree/build-tree-questions.cc, TreeCluster and
+ClusterKMeans of tree/cluster-utils.cc.
 
 K-means starts from "random" partitions, and sets without frames stay where these put them. So that our questions equal
 Kaldi's to the last phone, its random numbers (the C library's, never seeded) and its single precision are reproduced.

@@ -127,7 +127,7 @@ def accumulate_tree_stats(keys, feats):
 def gaussian_loglike(sums):
     """Return the log-likelihood of frames under their own Gaussian, by rows of `sums` (…, 1 + 2 D).
 
-    −½ n Σ_d (log 2π σ_d² + v_d / σ_d²), v the variance and σ² = max(v, 0.01) (GaussClusterable::Objf); 0 without frames.
+    −½ n Σ_d (log 2π σ_d² + v_d / σ_d²), v the variance, σ² = max(v, 0.01); 0 without frames (GaussClusterable::Objf).
     """
     dim = (sums.shape[-1] - 1) // 2
     n = np.maximum(sums[..., 0], 1e-10)[..., None]
