@@ -1,0 +1,28 @@
+"""Show the word error rates of all systems of an experiment directory.
+
+usage: pymavg results-table [options] <exp-dir>
+ e.g.: pymavg results-table exp
+       pymavg results-table --markdown RESULTS.md --command ./run.sh exp
+
+One tab-separated line for each system and part of the evaluation set: system, part, WER in % at the LM weight and
+penalty chosen on the development set, errors, words of the reference, decode directory.
+"""
+
+from pymavg.files import atomic_open
+from pymavg.options import Parser
+from pymavg.report.results import find_results, markdown, tab_lines
+
+
+def main(argv):
+    """Run the tool."""
+    parser = Parser("results-table", __doc__)
+    parser.add_argument("--data", default="eval2000", help="evaluation set: exp/*/decode_DATA* (default eval2000)")
+    parser.add_argument("--markdown", help="file to write the table to, with commit, command and machine")
+    parser.add_argument("--command", default="./run.sh", help="what made the results, for the markdown")
+    parser.add_argument("exp", metavar="exp-dir")
+    args = parser.parse_args(argv)
+    results = find_results(args.exp, args.data)
+    if args.markdown:
+        with atomic_open(args.markdown) as stream:
+            stream.write(markdown(results, args.command))
+    print("\n".join(tab_lines(results)))
