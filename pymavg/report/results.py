@@ -126,7 +126,7 @@ def markdown(results, command):
     lines = [
         "# Results",
         "",
-        "Word error rates in %. LM weight and word insertion penalty are those chosen on the development set; the best of",
+        "Word error rates in %. LM weight and insertion penalty are those chosen on the development set; the best of",
         "the sweep, chosen on the evaluation set itself, is there for comparison only. Written by local/show_wer.sh.",
         "",
         "| " + " | ".join(head) + " |",
