@@ -191,7 +191,7 @@ class ElementwiseKernel:
         arrays = []
         for (kind, _), value in zip(self.words, args, strict=True):
             value = _unwrap(value)
-            assert not isinstance(value, np.ndarray) or value.ndim == 0 or value.dtype == kind, (kind, value.dtype)
+            assert not isinstance(value, np.ndarray) or value.dtype == kind, (kind, value.dtype)
             arrays.append(
                 value if any(value is o for o in outputs) else np.ascontiguousarray(np.broadcast_to(value, shape), kind)
             )

@@ -91,6 +91,9 @@ class Optimizer:
         """
         raise NotImplementedError
 
+    def momenta(self):
+        """Return the flat momentum array, in the order of theta, or None where there is none."""
+
     def state(self):
         """Return all state beside theta as named host arrays."""
         return {"steps": np.array(self.steps, np.int64)}

@@ -93,11 +93,15 @@ class CudaOperations(Operations):
 
     def scale_add_(self, a, keep, b, factor):
         """Set a = keep a + factor b."""
-        self._kernels["scale_add"](keep, b, factor, a)
+        self._kernels["scale_add"](self._number(keep), b, self._number(factor), a)
 
     def add_correction_(self, weight, correction, decay, keep=1.0):
         """Set correction = correction - decay weight, then weight = keep weight + correction."""
-        self._kernels["add_correction"](decay, keep, correction, weight)
+        self._kernels["add_correction"](self._number(decay), self._number(keep), correction, weight)
+
+    def _number(self, value):
+        """Return a factor as kernels take it: a number, or a float32 0-d array."""
+        return value.astype(np.float32) if isinstance(value, self.xp.ndarray) else value
 
     def row_squares(self, matrix):
         """Return the squared 2-norm of each row, (N,) float64."""

@@ -41,7 +41,7 @@ class Sgd(Optimizer):
             ops.limit_rows_(layer.weight, layer.max_norm)
 
     def momenta(self):
-        """Return the flat momentum array, in the order of theta, or None where there is none."""
+        """See `Optimizer.momenta`."""
         return None if self.corrections is None else self.correction
 
     def state(self):
