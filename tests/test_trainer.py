@@ -180,6 +180,18 @@ def test_pretrained_layers_go_below_the_softmax(corpus, tmp_path, capsys):
         fit(corpus, tmp_path / "none", dbn=str(tmp_path / "dbn" / "3.dbn"))
 
 
+def test_pretraining_resumed_at_any_average_ends_bit_equal(corpus, tmp_path, monkeypatch):
+    words = ["--nn-depth=2", "--hid-dim=6", "--minibatch-size=16", "--splice=1", "--use-gpu=no", "--average-period=9"]
+    assert main(["pretrain-dbn", *words, corpus[0], str(tmp_path / "whole")]) == 0
+    status = 1
+    while status:
+        ask_to_stop_soon(monkeypatch)
+        status = main(["pretrain-dbn", *words, corpus[0], str(tmp_path / "broken")])
+    for name in ("1.dbn", "2.dbn", "2.rbm"):
+        assert (tmp_path / "broken" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+    assert not (tmp_path / "broken" / "checkpoint").exists()
+
+
 def test_a_streamed_shard_trains_too(corpus, tmp_path):
     fit(corpus, tmp_path / "exp", memory_budget=10_000 / 2**30, virtual_workers=1)
     assert events(tmp_path / "exp", "epoch")[-1]["cv_accuracy"] > 55

@@ -78,7 +78,7 @@ class Pretrainer:
         self.shards = session.shards(source, self.lengths, None)
         for number in range(todo[0], depth + 1):
             self._layer(number)
-            session.checkpoints.remove()
+            session.first_rank_does(session.checkpoints.remove)
 
     def _write_inputs(self):
         exp, options = self.session.exp, self.options

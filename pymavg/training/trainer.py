@@ -88,6 +88,7 @@ class Trainer:
                 "directory, or replace it with --restart true"
             )
         compare(explain.read_json(record), explain.plain(self.config), self.options.allow_change)
+        self.session.checkpoints.remove()
         self.session.progress.say(f"{self.session.exp}: already trained (--restart true to train again)")
         return True
 
@@ -255,8 +256,8 @@ class Trainer:
         if self.options.final_model == "ema":
             model = loop.averager.ema
             loss, accuracy = self.cross_validate(model)
-        self._write(model, MODEL)
         self.session.first_rank_does(lambda: explain.write_json(self.session.exp / RECORD, self.config))
+        self._write(model, MODEL)  # last: where it is, all is there
         self.session.checkpoints.remove()
         progress.say(f"{self.session.exp / MODEL}: cv loss {loss:.4f}, frame accuracy {accuracy:.2f} %")
 
