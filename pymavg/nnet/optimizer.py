@@ -1,6 +1,7 @@
 """The options of the optimisers, and the one function that makes one."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from pymavg.errors import PymavgError
 from pymavg.nnet.ngsgd import NaturalGradientSgd
@@ -32,6 +33,17 @@ class OptimizerOptions:
         Learning rates like the paper's 0.32 belong to pre-lr, where the step stays in proportion to the rate; with
         post-lr they run into the limit all the time, and annealing does nothing.
     """
+
+    HELP: ClassVar[dict] = {
+        "optimizer": "ngsgd or sgd",
+        "objective_function": "xent or mse",
+        "precondition": "natural gradient: online or simple",
+        "max_change_per_sample": "limit of a step, times the frames of a minibatch (online); 0 for none",
+        "max_change": "limit of a step of a minibatch (simple); 0 for none",
+        "max_change_mode": "post-lr: the limit is on the step, learning rate included (Kaldi's nnet2); pre-lr: on the "
+        "step before the rate (the paper's trainer). Rates like the paper's 0.32 belong to pre-lr: with post-lr they "
+        "run into the limit all the time and annealing does nothing",
+    }
 
     optimizer: str = "ngsgd"
     objective_function: str = "xent"
