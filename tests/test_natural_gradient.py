@@ -8,6 +8,7 @@ import pytest
 from pymavg.kaldi import nnet1
 from pymavg.kaldi.tables import read_matrices
 from pymavg.nnet.dispatch import operations
+from pymavg.nnet.loss import evaluate
 from pymavg.nnet.natural_gradient import OnlinePreconditioner
 from pymavg.nnet.network import Network
 from pymavg.nnet.optimizer import OptimizerOptions, make_optimizer
@@ -118,3 +119,43 @@ def test_whole_training(golden, name, dtype):
             for layer, before, expected in zip(net.layers, start, after, strict=True):
                 assert relative(layer.weight - before[0], expected[0] - before[0]) < 1e-4
                 assert relative(layer.bias - before[1], expected[1] - before[1]) < 1e-4
+    objectives = dict(line.rsplit(None, 1) for line in golden("ng_sgd/nnet2/prob.txt").read_text().splitlines())
+    total, _, frames = evaluate(net, x.astype(dtype), targets)
+    assert -total / frames == pytest.approx(float(objectives[f"{name} 1280"]), rel=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("scale", [0, 1e-30, 1, 1e30])
+@pytest.mark.parametrize(
+    ("rows", "dim", "rank", "ones"), [(20, 8, 3, True), (2, 8, 6, False), (9, 4, 9, True), (5, 1, 3, True)]
+)
+def test_hard_inputs(rows, dim, rank, ones, scale, dtype):
+    """The Frobenius norm is kept and the estimate stays sound whatever comes: zeros, few rows, high rank, any size."""
+    rng = np.random.default_rng(0)
+    conditioner = OnlinePreconditioner(dim, rank, operations(np, dtype), dtype, ones=ones)
+    for _ in range(15):
+        x = (rng.standard_normal((rows, dim)) * scale).astype(dtype)
+        before = (x.astype(float) ** 2).sum() + rows * ones
+        gamma, squares, last = conditioner.precondition_(x)
+        after = (x.astype(float) ** 2).sum() + (0 if last is None else (last.astype(float) ** 2).sum())
+        assert np.all(np.isfinite(x))
+        assert gamma**2 * after == pytest.approx(before, rel=1e-5)
+        assert squares.sum() == pytest.approx(after, rel=1e-5)
+    if scale == 1:
+        assert conditioner.self_test() < 1e-4
+
+
+def test_the_estimate_is_that_of_the_paper():
+    """I - W'W = beta G^-1, and F follows the scatter of the data."""
+    rng = np.random.default_rng(0)
+    spread = np.geomspace(3, 0.1, 12)
+    conditioner = OnlinePreconditioner(12, 11, operations(np, np.float64), np.float64)
+    for _ in range(100):
+        conditioner.precondition_(rng.standard_normal((200, 12)) * spread)
+    w, d, rho = conditioner.factor, conditioner.d, float(conditioner.rho)
+    beta = rho * 5 + 4 * d.sum() / 12
+    r = w / np.sqrt(1 / (beta / d + 1))[:, None]
+    fisher = r.T @ np.diag(d) @ r + rho * np.eye(12)
+    smoothed = fisher + 4 / 12 * np.trace(fisher) * np.eye(12)
+    np.testing.assert_allclose(np.eye(12) - w.T @ w, beta * np.linalg.inv(smoothed), atol=1e-12)
+    np.testing.assert_allclose(np.diag(fisher), spread**2, rtol=0.2)
