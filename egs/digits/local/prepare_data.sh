@@ -25,11 +25,11 @@ for wav in "$recordings"/*.wav; do
     echo "$0: $wav: expected {digit}_{speaker}_{take}.wav" >&2
     exit 1
   fi
-  part=train
+  part="train"
   if [ -n "$test_speakers" ]; then
-    [[ " $test_speakers " = *" $speaker "* ]] && part=test
+    [[ " $test_speakers " = *" $speaker "* ]] && part="test"
   elif [ "$take" -lt 5 ]; then
-    part=test
+    part="test"
   fi
   utt=$(printf '%s-%s-%02d' "$speaker" "$digit" "$((10#$take))")
   echo "$utt $wav" >> "$data/$part/wav.scp"
