@@ -29,14 +29,13 @@ def test_damage_is_an_error_with_a_remedy(tmp_path):
 
 def test_only_the_last_whole_checkpoint_counts(tmp_path):
     store = Checkpoints(tmp_path / "checkpoint", Local())
-    assert store.load([0]) is None
+    assert store.load() is None
     store.save(1, {"x": np.ones(2)}, {"n": 1}, {0: {"w": np.ones(3)}})
     (tmp_path / "checkpoint" / "00000002").mkdir()  # as a kill in the middle of writing leaves it
     (tmp_path / "checkpoint" / "00000002" / "worker.0.npz").write_bytes(b"half")
-    common, meta, workers = store.load([0])
-    assert meta == {"n": 1} and workers[0]["w"].sum() == 3
+    assert store.load()[1] == {"n": 1} and store.load_workers([0])[0]["w"].sum() == 3
     store.save(2, {"x": np.zeros(2)}, {"n": 2}, {0: {"w": np.zeros(3)}})
-    assert store.load([0])[1] == {"n": 2}
+    assert store.load()[1] == {"n": 2}
     assert [p.name for p in (tmp_path / "checkpoint").iterdir() if p.is_dir()] == ["00000002"]
 
 

@@ -94,7 +94,7 @@ def test_streaming_reads_each_utterance_once_an_epoch_and_no_more_than_one_block
 def test_an_error_of_the_reading_thread_reaches_the_trainer():
     streamed = shard(SMALL)
     streamed.source.get = lambda u: np.full((99, 2), np.nan, np.float32)
-    with pytest.raises(PymavgError, match="frame 0 holds nan"):
+    with pytest.raises(PymavgError, match="frame 0 holds nan, no feature"):
         visit(Epoch(streamed, (1, 1, 1), 16))
 
 

@@ -138,6 +138,17 @@ def test_finished_is_finished_and_other_options_are_refused(corpus, tmp_path, ca
     assert (tmp_path / "exp" / "final.nnet").read_bytes() != first
 
 
+def test_a_broken_run_goes_on_with_more_workers_when_allowed(corpus, tmp_path, monkeypatch):
+    ask_to_stop_soon(monkeypatch)
+    with pytest.raises(PymavgError, match="stopped by a signal"):
+        fit(corpus, tmp_path / "exp")
+    monkeypatch.undo()
+    with pytest.raises(PymavgError, match="workers was 1, now 2"):
+        fit(corpus, tmp_path / "exp", virtual_workers=2)
+    fit(corpus, tmp_path / "exp", virtual_workers=2, allow_change=True)
+    assert len(events(tmp_path / "exp", "epoch")) == 3
+
+
 def test_divergence_names_the_place_and_keeps_the_last_good_model(corpus, tmp_path, capsys):
     with pytest.raises(PymavgError, match=r"rank 0 .*epoch 1 at learning rate 1e\+06.*lower --learn-rate"):
         fit(corpus, tmp_path / "exp", optimizer="sgd", learn_rate=1e6)

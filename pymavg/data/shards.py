@@ -14,7 +14,24 @@ from pymavg.backend import to_device, to_host
 from pymavg.data.minibatches import frame_order, generator, minibatch_count, partition_into_blocks
 from pymavg.errors import PymavgError
 
+LARGEST_VALUE = 1e10
 BYTES_BESIDE_FEATURES = 12  # first and last row of the utterance, and the target: int32 each
+
+
+def check_values(utterance, feats):
+    """Return `feats` (T, D) when every value can be one of a feature.
+
+    Raises
+    ------
+    PymavgError
+        Naming utterance and frame of a value that is nan, infinite or absurd.
+    """
+    sane = np.abs(feats) <= LARGEST_VALUE  # false for nan, too
+    if not sane.all():
+        row, column = np.argwhere(~sane)[0]
+        value = feats[row, column]
+        raise PymavgError(f"utterance {utterance}: frame {row} holds {value:g}, no feature; compute the features again")
+    return feats
 
 
 @dataclass
@@ -105,10 +122,7 @@ class Shard:
                 f"utterance {utterance}: {len(feats)} frames read, {frames} expected; utt2num_frames is out of date, "
                 "run utils/fix_data_dir.sh"
             )
-        if not np.isfinite(feats).all():
-            row = int(np.flatnonzero(~np.isfinite(feats).all(axis=1))[0])
-            raise PymavgError(f"utterance {utterance}: frame {row} holds nan or inf; compute the features again")
-        return feats[:frames]
+        return check_values(utterance, feats)[:frames]
 
     def plan(self, rng):
         """Return the blocks of an epoch as lists of utterances: one list when the shard fits into memory."""

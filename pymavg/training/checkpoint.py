@@ -92,13 +92,15 @@ class Checkpoints:
                 if old.is_dir() and old != target:
                     shutil.rmtree(old, ignore_errors=True)
 
-    def load(self, workers):
-        """Return (common, meta, {worker: arrays}) of the last whole checkpoint, or None."""
+    def load(self):
+        """Return (common, meta) of the last whole checkpoint, or None."""
         place = self.current()
-        if place is None:
-            return None
-        common, meta = load_arrays(place / "common.npz")
-        return common, meta, {k: load_arrays(place / f"worker.{k}.npz")[0] for k in workers}
+        return None if place is None else load_arrays(place / "common.npz")
+
+    def load_workers(self, workers):
+        """Return the arrays of each of these workers in the last whole checkpoint."""
+        place = self.current()
+        return [load_arrays(place / f"worker.{number}.npz")[0] for number in workers]
 
     def remove(self):
         """Delete all checkpoints (rank 0, after the final model is written)."""

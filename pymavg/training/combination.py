@@ -21,6 +21,17 @@ class AveragingOptions:
     average_momentum: str = "keep"  # keep | average | reset
     overlap: bool = False
 
+    HELP = {
+        "reduce_type": f"{', '.join(REDUCE_TYPES)}; all but the first mix pairs of models",
+        "average_start": "frames of all workers before which one worker after the other is taken whole",
+        "block_momentum": "BMUF: momentum of the averaged step, such as 1 - 1/N; 0: none; goes with --lr-scaling none",
+        "block_learn_rate": "BMUF: factor of the averaged step",
+        "block_nesterov": "BMUF: workers start ahead, where the momentum will carry the model",
+        "ema_decay": "moving average over the averages, kept aside: see --final-model; 0 for none",
+        "average_momentum": "keep, average or reset the momentum of the workers at each average",
+        "overlap": "go on training while an average is on its way, and apply it one period later",
+    }
+
     def check(self, workers):
         """Raise PymavgError where the options contradict each other or the number of workers."""
         if self.reduce_type not in REDUCE_TYPES:

@@ -11,6 +11,7 @@ import numpy as np
 
 from pymavg.data.datadir import DataDir
 from pymavg.data.pipeline import FeaturePipeline
+from pymavg.data.shards import check_values
 from pymavg.errors import PymavgError
 from pymavg.files import atomic_open
 from pymavg.kaldi import nnet1
@@ -88,7 +89,7 @@ def estimate_transform(source, utterances, splice):
     step = max(1, -(-len(utterances) // MOST_UTTERANCES))
     count, total, squares = 0, 0.0, 0.0
     for utterance in utterances[::step]:
-        spliced = window.apply(source.get(utterance))
+        spliced = window.apply(check_values(utterance, source.get(utterance)))
         count += len(spliced)
         total = total + spliced.sum(axis=0, dtype=np.float64)
         squares = squares + np.einsum("td,td->d", spliced, spliced, dtype=np.float64)

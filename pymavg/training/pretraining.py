@@ -92,7 +92,7 @@ class Pretrainer:
         """Train RBM `number` and write NUMBER.rbm and NUMBER.dbn."""
         session, options = self.session, self.options
         below = nnet1.read_nnet(session.exp / f"{number - 1}.dbn") if number > 1 else []
-        first, stored = self._first_rbm(number, below), session.checkpoints.load(session.own_workers)
+        first, stored = self._first_rbm(number, below), session.checkpoints.load()
         learners = [self._learner(first, below) for _ in session.own_workers]
         loop = session.loop(learners, self.shards, self.averaging, LIMIT)
         epoch, done = self._resume(number, loop, stored)
@@ -132,9 +132,11 @@ class Pretrainer:
         """Return (epoch, minibatches done by each worker or None) to go on with."""
         if stored is None or stored[1]["layer"] != number:
             return 1, None
-        common, meta, workers = stored
+        common, meta = stored
         compare(meta["config"], self.config, self.options.allow_change)
-        done = loop.load_state(common, list(workers.values()))
+        if meta["config"] != self.config:  # the workers' state may not fit any more
+            return 1, None
+        done = loop.load_state(common, self.session.checkpoints.load_workers(self.session.own_workers))
         self.saves = meta["saves"]
         self.session.progress.say(f"continuing with layer {number}, epoch {meta['epoch']}")
         return meta["epoch"], done if meta["within"] else None

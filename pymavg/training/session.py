@@ -67,6 +67,10 @@ class Session:
         self.progress.close()
         if self.lock:
             self.lock.release()
+        if kind is not None and kind.__name__ == "OutOfMemoryError":  # CuPy's, with what was wanted and what there is
+            error = PymavgError(f"{error}; lower --minibatch-size, or --memory-budget to stream the features")
+            if self.comm.size == 1:
+                raise error
         if error is not None and self.comm.size > 1:
             if self.comm.rank:
                 time.sleep(GRACE_SECONDS)

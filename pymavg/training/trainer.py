@@ -238,16 +238,20 @@ class Trainer:
 
     def _resume(self):
         """Return (schedule state, minibatches done by each worker or None) of the last checkpoint, or None."""
-        stored = self.session.checkpoints.load(self.session.own_workers)
+        session, config = self.session, explain.plain(self.config)
+        stored = session.checkpoints.load()
         if stored is None:
             return None
-        common, meta, workers = stored
-        compare(meta["config"], explain.plain(self.config), self.options.allow_change)
-        done = self.loop.load_state(common, list(workers.values()))
+        common, meta = stored
+        compare(meta["config"], config, self.options.allow_change)
         self.best = self.loop.averager.staging.to_device(common["best"])
         self.saves, self.retries = meta["saves"], meta["retries"]
-        state = schedules.State(**meta["schedule"])
-        self.session.progress.say(f"continuing in epoch {state.epoch}")
+        state, done = schedules.State(**meta["schedule"]), None
+        if meta["config"] == config:
+            done = self.loop.load_state(common, session.checkpoints.load_workers(session.own_workers))
+        else:  # the workers' own state may not fit any more: the epoch begins anew from the best model
+            self.loop.averager.restart_from(self.best)
+        session.progress.say(f"continuing in epoch {state.epoch}")
         return state, done if meta["within"] else None
 
     def _finish(self, state):

@@ -6,6 +6,7 @@ usage: mpirun -n N python -m mpi4py collective.py checks DIR | raise | kill
 import os
 import signal
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -88,6 +89,17 @@ def check_gather():
     assert len(COMM.names()) == COMM.size and COMM.names()[COMM.rank] == COMM.host
 
 
+def check_a_long_wait_names_the_missing():
+    said = []
+    communicator.PATIENCE_SECONDS, communicator.log = 0.1, said.append
+    if COMM.rank == COMM.size - 1 > 0:
+        time.sleep(0.5)
+    COMM.gather([0.0])
+    communicator.PATIENCE_SECONDS = 60
+    if COMM.rank == 0 and COMM.size > 1:
+        assert said[0].endswith(f"for rank {COMM.size - 1}"), said
+
+
 def check_sum_in_chunks():
     whole = np.random.default_rng(COMM.rank).normal(size=SIZE).astype(np.float32)
     parts, started = whole.copy(), whole.copy()
@@ -104,15 +116,18 @@ def check_sum_in_chunks():
 
 
 def check_uneven_shards():
-    for counts in ([7, 4, 0], [1, 0, 0], [0, 0, 5], [3, 3, 3], [0, 0, 0]):
-        for period in (3, 100):
-            for options in ({}, {"block_momentum": 0.5}, {"overlap": True}, {"average_start": 64}):
-                counts = counts[: COMM.size]
-                one = loop(counts, period, **options)
-                assert train(one) == 16 * sum(counts)
-                assert one.total == 2 * 16 * sum(counts)
-                assert equal_everywhere(one.averager.thetas[0])
-                assert [w.learner.batches for w in one.workers] == [2 * counts[COMM.rank]]
+    cases = [(counts, 3, {}) for counts in ([7, 4, 0], [1, 0, 0], [0, 0, 5], [3, 3, 3], [0, 0, 0])]
+    cases += [([7, 4, 0], 100, {})]
+    cases += [
+        ([7, 4, 0], 3, options) for options in ({"block_momentum": 0.5}, {"overlap": True}, {"average_start": 64})
+    ]
+    for counts, period, options in cases:
+        counts = counts[: COMM.size]
+        one = loop(counts, period, **options)
+        assert train(one) == 16 * sum(counts)
+        assert one.total == 2 * 16 * sum(counts)
+        assert equal_everywhere(one.averager.thetas[0])
+        assert [w.learner.batches for w in one.workers] == [2 * counts[COMM.rank]]
 
 
 def check_gossip():
