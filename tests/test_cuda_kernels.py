@@ -4,6 +4,7 @@ import ctypes
 import importlib.util
 from pathlib import Path
 
+import host_cuda
 import numpy as np
 import pytest
 import strict_device
@@ -153,12 +154,12 @@ def compile_ptx(source, architecture):
 @pytest.mark.parametrize("architecture", ["compute_80", "compute_90"])
 def test_kernels_compile_for_the_device(architecture):
     functions = [
-        strict_device.elementwise_source(f"pymavg_{name}", *parts, qualifier='extern "C" __global__')
+        host_cuda.elementwise_source(f"pymavg_{name}", *parts, qualifier='extern "C" __global__')
         for name, parts in ELEMENTWISE.items()
     ]
     ptx = compile_ptx(PREAMBLE + "".join(functions) + ROWS + FISHER, architecture)
     for name in [*(f"pymavg_{n}" for n in ELEMENTWISE), *ROW_KERNELS, "renew", "orthonormalise"]:
         assert f".entry {name}(" in ptx
-    assert set(strict_device.CTYPES) >= {
+    assert set(host_cuda.CTYPES) >= {
         word.split()[0] for parts in ELEMENTWISE.values() for word in ", ".join(parts[:2]).split(", ")
     }
