@@ -6,10 +6,12 @@
 
 if [ -n "${ZSH_VERSION:-}" ]; then
   eval '_pymavg_self=${(%):-%x}'
-else
-  _pymavg_self=${BASH_SOURCE[0]:-}
+elif [ -n "${BASH_VERSION:-}" ]; then
+  _pymavg_self=${BASH_SOURCE[0]}
+else # sh does not tell which file it reads: the one in the current directory, or PYMAVG_ROOT's
+  _pymavg_self=path.sh
 fi
-_pymavg_self=$(readlink -f -- "${_pymavg_self:-path.sh}" 2>/dev/null || true)
+_pymavg_self=$(readlink -f -- "$_pymavg_self" 2>/dev/null || true)
 if [ -f "${_pymavg_self%/*}/pymavg/cli.py" ]; then
   PYMAVG_ROOT=${_pymavg_self%/*}
 elif [ ! -f "${PYMAVG_ROOT:-}/pymavg/cli.py" ]; then # a copy of path.sh outside of the tree relies on PYMAVG_ROOT

@@ -83,6 +83,11 @@ def test_read_only_home_and_tree(tmp_path):
     assert done.stdout == f"{tmp_path}/pymavg-{os.getuid()}/numba\n"
 
 
+def test_plain_sh_in_the_recipes_directory():
+    done = bash(". ./path.sh; . ./path.sh; echo $PYMAVG_ROOT", ROOT / "egs/swbd", ("sh", "-euc"))
+    assert done.stdout == f"{ROOT}\n", done.stderr
+
+
 @pytest.mark.skipif(not shutil.which("zsh"), reason="needs zsh")
 def test_zsh(tmp_path):
     done = bash(f". {PATH}; . {PATH}; echo $PYMAVG_ROOT", tmp_path, ("zsh", "-c"))
