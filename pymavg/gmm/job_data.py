@@ -11,7 +11,6 @@ import numpy as np
 
 from pymavg.errors import PymavgError
 from pymavg.files import atomic_open, read_lines
-from pymavg.kaldi.fst import Fst
 from pymavg.options import warn
 
 FIELDS = ("final", "offset", "ilabel", "weight", "target")
@@ -50,6 +49,8 @@ def write_graphs(path, graphs):
     graphs : iterable of (Fst or None)
         In the order of the utterances; None where there is none.
     """
+    from pymavg.kaldi.fst import Fst
+
     empty = Fst.from_arcs(-1, [], [], [], [], [], [])
     graphs = [graph or empty for graph in graphs]
     arrays = {name: np.concatenate([getattr(graph, name) for graph in graphs]) for name in FIELDS}
@@ -102,7 +103,8 @@ class JobData:
         ----------
         model : TransitionModel
         """
-        from pymavg.graph.hcl import add_transition_probs  # here, since a pass that only accumulates does without
+        from pymavg.graph.hcl import add_transition_probs  # here: a pass that only accumulates starts faster without
+        from pymavg.kaldi.fst import Fst
 
         try:
             with np.load(self.path / "graphs.npz", allow_pickle=False) as arrays:
@@ -116,7 +118,8 @@ class JobData:
         state, arc = 0, 0
         for number, sizes in enumerate(zip(parts["starts"], parts["states"], parts["arcs"], strict=True)):
             start, states, arcs = map(int, sizes)
-            yield _part(joint, start, slice(state, state + states), slice(arc, arc + arcs), number) if states else None
+            part = (slice(state, state + states), slice(arc, arc + arcs), number)
+            yield _part(joint, start, *part) if states else None
             state, arc = state + states, arc + arcs
 
 
@@ -124,4 +127,4 @@ def _part(joint, start, states, arcs, number):
     """Return one graph out of the joint arrays; each graph before it has one more offset than states."""
     offset = joint.offset[states.start + number : states.stop + number + 1]
     columns = (joint.ilabel, joint.olabel, joint.weight, joint.target)
-    return Fst(start, joint.final[states], offset, *(column[arcs] for column in columns))
+    return type(joint)(start, joint.final[states], offset, *(column[arcs] for column in columns))
