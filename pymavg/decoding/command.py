@@ -17,6 +17,7 @@ def add_options(parser, acwt, lattice_beam):
     parser.add_options_of(defaults)
     parser.add_argument("--acwt", type=real, default=acwt, help=f"acoustic scale (default {acwt})")
     parser.add_argument("--allow-partial", type=boolean, default=True, help="default true")
+    parser.add_argument("--determinize-lattice", type=boolean, default=True, help="false: keep all alignments")
     parser.add_argument("--transform-dir", help="directory with fMLLR transforms, trans.JOB")
     parser.add_argument("--job", type=positive, default=1, help="which part of the utterances: 1 .. num-jobs")
     parser.add_argument("--num-jobs", type=positive, default=1, help="number of parts (default 1)")
@@ -34,4 +35,5 @@ def run(args, acoustic):
     features = FeaturePipeline(args.data, args.model_dir, args.transform_dir)
     graph, words = read_fst(Path(args.graph) / "HCLG.fst"), read_symbols(Path(args.graph) / "words.txt")
     utts = features.utts[args.job - 1 :: args.num_jobs]
-    decode_job(features, utts, acoustic, graph, words, options, args.lattices, args.acwt, args.allow_partial)
+    rules = args.acwt, args.allow_partial, args.determinize_lattice
+    decode_job(features, utts, acoustic, graph, words, options, args.lattices, *rules)

@@ -4,6 +4,7 @@ import time
 
 from pymavg.decoding.archive import LatticeWriter
 from pymavg.decoding.decoder import Decoder
+from pymavg.decoding.determinize import determinize
 from pymavg.decoding.paths import best_path
 from pymavg.errors import PymavgError
 from pymavg.options import log, warn
@@ -30,7 +31,7 @@ class Tally:
         log(f"{self.done + self.failed} of {self.total} utterances, {self.frames} frames, {rate}")
 
 
-def decode_job(features, utts, acoustic, graph, words, options, path, acoustic_scale, allow_partial=True):
+def decode_job(features, utts, acoustic, graph, words, options, path, acoustic_scale, allow_partial=True, compact=True):
     """Decode utterances and write lattices.
 
     Parameters
@@ -46,6 +47,8 @@ def decode_job(features, utts, acoustic, graph, words, options, path, acoustic_s
     acoustic_scale : float
     allow_partial : bool
         Keep the result of a search that stopped in no final state of the graph.
+    compact : bool
+        Determinise lattices: one path for each word sequence.
 
     Raises
     ------
@@ -61,6 +64,8 @@ def decode_job(features, utts, acoustic, graph, words, options, path, acoustic_s
                 tally.failed += 1
                 warn(f"{utterance}: no path to a final state over {len(loglikes)} frames; a larger --beam may find one")
                 continue
+            if compact:
+                lattice = determinize(lattice, acoustic_scale, options.lattice_beam, utterance)
             writer.write(utterance, lattice)
             _tell(utterance, lattice, words, acoustic_scale, tally)
             if (tally.done + tally.failed) % REPORT_EVERY == 0:

@@ -50,7 +50,7 @@ def _loss(a, b, insertion):
 
 @njit(cache=True)
 def _arc_distances(before, word, hypothesis, here, way):
-    """Fill here[q], the expected distance after an arc, and way[q]: 1 both advance, 2 the lattice alone, 3 the words."""
+    """Fill here[q], the distance after an arc, and way[q]: 1 both advance, 2 the lattice alone, 3 the words."""
     here[0] = before[0] + _loss(word, 0, 1)
     for q in range(1, hypothesis.size + 1):
         both = before[q - 1] + _loss(word, hypothesis[q - 1], 0)
