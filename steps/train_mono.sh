@@ -60,7 +60,7 @@ fi
 num_gauss=$(pymavg gmm-info "$(compgen -G "$dir/[0-9]*.mdl" | head -n 1)" | awk '/number of pdfs/ {print $NF}')
 if ! started 0; then
   $cmd JOB=1:"$nj" "$dir/log/pass.0.JOB.log" \
-    pymavg gmm-pass --align equal --seed JOB "$dir/0.mdl" "$dir/job.JOB" "$dir/ali.JOB.gz" "$dir/0.JOB.acc"
+    pymavg gmm-pass --align equal "$dir/0.mdl" "$dir/job.JOB" "$dir/ali.JOB.gz" "$dir/0.JOB.acc"
   $cmd "$dir/log/update.0.log" \
     pymavg gmm-est --min-gaussian-occupancy 3 "$dir/0.mdl" "$dir"/0.*.acc "$dir/1.mdl"
   rm -f "$dir"/0.*.acc "$dir/0.mdl"

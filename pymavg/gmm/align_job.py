@@ -53,7 +53,7 @@ class Aligner:
         self._scorer, self._tid_pdf, self._options = GmmScorer(gmm), transitions.tid_pdf, options
         self._column = np.zeros(gmm.num_pdfs, np.int32)
 
-    def __call__(self, graph, feats):
+    def __call__(self, graph, feats, utterance=None):
         """Return the Alignment of features (T, D), or None; the graph has transition probabilities."""
         pdfs = np.unique(self._tid_pdf[graph.ilabel[graph.ilabel > 0]])
         self._column[pdfs] = np.arange(len(pdfs))
@@ -61,23 +61,20 @@ class Aligner:
         return align(graph, likes, self._column[self._tid_pdf], o.acoustic_scale, o.beam, o.retry_beam)
 
 
-class EqualAligner:
-    """Shares the frames of utterances equally among the states of random paths."""
-
-    def __init__(self, seed):
-        self._rng = np.random.default_rng(seed)
-
-    def __call__(self, graph, feats):
-        """Return the Alignment, of score 0, or None."""
-        tids = align_equal(graph, len(feats), self._rng)
-        return None if tids is None else Alignment(tids, 0.0, False)
+def equal_aligner(graph, feats, utterance):
+    """Return an Alignment of score 0 that shares the frames equally among the states of a random path, or None."""
+    tids = align_equal(graph, len(feats), utterance)
+    return None if tids is None else Alignment(tids, 0.0, False)
 
 
 def align_all(name, aligner, utterances, max_failed):
-    """Align (utterance, features, graph or None), one by one; return the dict utterance -> transition-ids."""
+    """Align (utterance, features, graph or None), one by one; return the dict utterance -> transition-ids.
+
+    The aligner, an `Aligner` or `equal_aligner`, takes graph, features and utterance and returns an Alignment or None.
+    """
     report, alignments = Report(name), {}
     for utterance, feats, graph in utterances:
-        found = aligner(graph, feats) if graph else None
+        found = aligner(graph, feats, utterance) if graph else None
         report.add(utterance, found)
         if found is not None:
             alignments[utterance] = found.tids

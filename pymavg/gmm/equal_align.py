@@ -2,10 +2,12 @@
 
 import numpy as np
 
+from pymavg.gmm.c_random import c_random, choice, name_seed
+
 TRIES = 10
 
 
-def align_equal(graph, num_frames, rng):
+def align_equal(graph, num_frames, name):
     """Take a random path through the graph and share the frames among its states (EqualAlign, Kaldi's fstext).
 
     Parameters
@@ -13,15 +15,17 @@ def align_equal(graph, num_frames, rng):
     graph : pymavg.kaldi.fst.Fst
         Input labels are transition-ids; states repeat by self-loops.
     num_frames : int
-    rng : numpy.random.Generator
+    name : str
+        The utterance; it seeds the choice of the path as in Kaldi's align-equal-compiled.
 
     Returns
     -------
     int32 (num_frames,), or None when every path tried is longer than the utterance or has no self-loop to fill it.
     """
     offset, ilabel, target = graph.offset.tolist(), graph.ilabel.tolist(), graph.target.tolist()
+    draws = c_random(name_seed(name))
     for _ in range(TRIES):
-        states, labels = _random_path(graph.start, offset, ilabel, target, np.isfinite(graph.final), rng)
+        states, labels = _random_path(graph.start, offset, ilabel, target, np.isfinite(graph.final), draws)
         extra = num_frames - sum(label > 0 for label in labels)
         if extra >= 0:
             break
@@ -44,14 +48,15 @@ def align_equal(graph, num_frames, rng):
     return np.array(tids, np.int32)
 
 
-def _random_path(start, offset, ilabel, target, is_final, rng):
+def _random_path(start, offset, ilabel, target, is_final, draws):
     """Return (states, labels of the arcs between them) of a path to a final state without self-loops."""
     states, labels = [start], []
     while True:
         state = states[-1]
-        arcs = [a for a in range(offset[state], offset[state + 1]) if target[a] != state]
-        choice = int(rng.random() * (len(arcs) + bool(is_final[state])))
-        if choice == len(arcs):
+        first, last = offset[state], offset[state + 1]
+        arc = first + choice(draws, last - first + bool(is_final[state]))
+        if arc == last:
             return states, labels
-        states.append(target[arcs[choice]])
-        labels.append(ilabel[arcs[choice]])
+        if target[arc] != state:
+            states.append(target[arc])
+            labels.append(ilabel[arc])

@@ -9,13 +9,12 @@ Kaldi's to the last phone, its random numbers (the C library's, never seeded) an
 """
 
 import heapq
-import itertools
-from collections import deque
 from math import gcd
 
 import numpy as np
 from numba import njit
 
+from pymavg.gmm.c_random import c_random
 from pymavg.gmm.tree_stats import VARIANCE_FLOOR
 from pymavg.kaldi.gmm import LOG_2PI
 
@@ -82,18 +81,6 @@ def cluster_tree(points):
         enter(number)
         enter(len(leaves) - 1)
     return split[1:] + leaves[::-1]
-
-
-def c_random():
-    """Yield what rand() of the GNU C library gives in a program that sets no seed."""
-    state = [1]
-    for _ in range(30):
-        state.append(16807 * state[-1] % 2147483647)
-    state = deque(state + state[:3], maxlen=31)
-    for drawn in itertools.count():
-        state.append((state[0] + state[-3]) & 0xFFFFFFFF)
-        if drawn >= 310:  # the first ones are thrown away
-            yield state[-1] >> 1
 
 
 def _best_halves(points, draws):

@@ -15,14 +15,13 @@ from pymavg.gmm.alignments import write_alignments
 from pymavg.gmm.job_data import JobData
 from pymavg.kaldi.gmm import read_model
 from pymavg.kaldi.tables import read_int_vectors
-from pymavg.options import Parser, log, whole
+from pymavg.options import Parser, log
 
 
 def main(argv):
     """Run the tool."""
     parser = Parser("gmm-pass", __doc__)
     parser.add_argument("--align", choices=("none", "equal", "viterbi"), default="none", help="default none")
-    parser.add_argument("--seed", type=whole, default=0, help="of --align equal; default 0")
     parser.add_options_of(AlignOptions())
     for name in ("model", "job_dir", "alignments", "stats"):
         parser.add_argument(name, metavar=name.replace("_", "-"))
@@ -45,7 +44,7 @@ def _align(args, transitions, gmm, data):
 
     options = AlignOptions.from_arguments(args)
     equal = args.align == "equal"
-    aligner = align_job.EqualAligner(args.seed) if equal else align_job.Aligner(transitions, gmm, options)
+    aligner = align_job.equal_aligner if equal else align_job.Aligner(transitions, gmm, options)
     graphs = data.graphs(transitions)
     utterances = ((utt, feats, graph) for (utt, feats), graph in zip(data.items(), graphs, strict=True))
     alignments = align_job.align_all("gmm-pass", aligner, utterances, options.max_failed)
