@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pymavg.errors import PymavgError
-from pymavg.files import atomic_open
+from pymavg.gmm.arrays import load_arrays, save_arrays
 
 CHUNK = 8192  # frames of one pdf taken at once
 
@@ -60,20 +60,12 @@ class GmmStats:
 
     def save(self, path):
         """Write to an .npz file."""
-        with atomic_open(path, "wb") as stream:
-            np.savez(stream, **vars(self))
+        save_arrays(path, **vars(self))
 
 
 def load_stats(path):
     """Read what `GmmStats.save` wrote."""
-    try:
-        with np.load(path, allow_pickle=False) as arrays:
-            fields = {name: arrays[name] for name in GmmStats.__dataclass_fields__}
-    except FileNotFoundError:
-        raise PymavgError(f"{path}: no such file; look for the failed job in the logs of this pass") from None
-    except (OSError, ValueError, KeyError, EOFError) as error:
-        raise PymavgError(f"{path}: not statistics of pymavg ({error}); remove it and run the pass again") from error
-    return GmmStats(**fields)
+    return GmmStats(*load_arrays(path, GmmStats.__dataclass_fields__, "statistics of a pass"))
 
 
 def accumulate(stats, gmm, tid_pdf, feats, tids, rows=None):

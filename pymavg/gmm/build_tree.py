@@ -218,7 +218,10 @@ class _Grower:
         if not indices:
             return 0.0, -1
         yes, total = table.astype(np.float64) @ by_value, by_value.sum(0)
-        gain = gaussian_loglike(yes) + gaussian_loglike(total - yes) - gaussian_loglike(total)
+        # in single precision as in Kaldi, so that what is equal but for rounding stays a tie that the first one wins
+        parts = np.stack([total - yes, yes, np.broadcast_to(total, yes.shape)])
+        rest, taken, whole = gaussian_loglike(parts).astype(np.float32)
+        gain = rest + taken - whole
         best = int(np.argmax(gain))
         return float(gain[best]), indices[best]
 

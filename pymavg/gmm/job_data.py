@@ -11,6 +11,7 @@ import numpy as np
 
 from pymavg.errors import PymavgError
 from pymavg.files import atomic_open, read_lines
+from pymavg.gmm.arrays import load_arrays, save_arrays
 from pymavg.options import warn
 
 FIELDS = ("final", "offset", "ilabel", "weight", "target")
@@ -55,8 +56,7 @@ def write_graphs(path, graphs):
     graphs = [graph or empty for graph in graphs]
     arrays = {name: np.concatenate([getattr(graph, name) for graph in graphs]) for name in FIELDS}
     sizes = {"starts": [g.start for g in graphs], "states": [g.num_states for g in graphs]}
-    with atomic_open(Path(path, "graphs.npz"), "wb") as stream:
-        np.savez(stream, **arrays, **sizes, arcs=[g.num_arcs for g in graphs])
+    save_arrays(Path(path, "graphs.npz"), **arrays, **sizes, arcs=[g.num_arcs for g in graphs])
 
 
 class JobData:
@@ -106,11 +106,8 @@ class JobData:
         from pymavg.graph.hcl import add_transition_probs  # here: a pass that only accumulates starts faster without
         from pymavg.kaldi.fst import Fst
 
-        try:
-            with np.load(self.path / "graphs.npz", allow_pickle=False) as arrays:
-                parts = {name: arrays[name] for name in (*FIELDS, "starts", "states", "arcs")}
-        except (OSError, ValueError, KeyError) as error:
-            raise PymavgError(f"{self.path}: no graphs ({error}); remove it and start again") from error
+        names = (*FIELDS, "starts", "states", "arcs")
+        parts = dict(zip(names, load_arrays(self.path / "graphs.npz", names, "graphs"), strict=True))
         if len(parts["ilabel"]) and parts["ilabel"].max() > model.num_tids:
             raise PymavgError(f"{self.path}: the graphs were compiled with another model; remove it and start again")
         fields = {name: parts[name] for name in FIELDS}

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pymavg.errors import PymavgError
-from pymavg.files import atomic_open
+from pymavg.gmm.arrays import load_arrays, save_arrays
 from pymavg.kaldi.gmm import LOG_2PI
 from pymavg.kaldi.tree import PDF_CLASS
 
@@ -39,20 +39,15 @@ class TreeStats:
 
     def save(self, path):
         """Write to an .npz file."""
-        with atomic_open(path, "wb") as stream:
-            np.savez(stream, keys=self.keys, sums=self.sums)
+        save_arrays(path, keys=self.keys, sums=self.sums)
 
 
 def load_tree_stats(paths):
     """Return the TreeStats of several files as one."""
-    parts = []
-    for path in paths:
-        try:
-            with np.load(path, allow_pickle=False) as arrays:
-                parts.append((arrays["keys"], arrays["sums"]))
-        except (OSError, ValueError, KeyError, EOFError) as error:
-            raise PymavgError(f"{path}: not tree statistics ({error}); remove it and accumulate again") from error
-        if {keys.shape[1:] + sums.shape[1:] for keys, sums in parts} != {parts[0][0].shape[1:] + parts[0][1].shape[1:]}:
+    parts = [load_arrays(path, ("keys", "sums"), "tree statistics") for path in paths]
+    shape = [array.shape[1] for array in parts[0]]
+    for path, part in zip(paths, parts, strict=True):
+        if [array.shape[1] for array in part] != shape:
             raise PymavgError(f"{path}: dimensions differ from those of {paths[0]}; accumulate again")
     return merge(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
