@@ -129,11 +129,20 @@ def _check_frame_shift(both, name, tolerance):
             )
 
 
-def pdf_counts(labels, num_pdfs):
-    """Return the frames of each pdf plus 0.5, so that none is zero (Kaldi's analyze-counts), float64 (num_pdfs,)."""
+def pdf_counts(labels, num_pdfs, weights=None):
+    """Return the frames of each pdf plus 0.5, so that none is zero (Kaldi's analyze-counts), float64 (num_pdfs,).
+
+    Parameters
+    ----------
+    labels : dict utterance -> int32 (T,) or posteriors.Posteriors
+    num_pdfs : int
+    weights : dict utterance -> float32 (T,) or None
+        What each frame counts.
+    """
     counts = np.full(num_pdfs, 0.5)
-    for pdfs in labels.values():
-        counts += np.bincount(pdfs, minlength=num_pdfs)
+    for utterance, pdfs in labels.items():
+        each = np.ones(len(pdfs)) if weights is None else weights[utterance][: len(pdfs)]
+        counts += pdfs.counts(num_pdfs, each) if hasattr(pdfs, "counts") else np.bincount(pdfs, each, num_pdfs)
     return counts
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from pymavg.backend import to_device, to_host
 from pymavg.data.minibatches import frame_order, generator, minibatch_count, partition_into_blocks
+from pymavg.data.posteriors import Posteriors, SoftTargets
 from pymavg.errors import PymavgError
 
 LARGEST_VALUE = 1e10
@@ -44,7 +45,11 @@ class Block:
         Before splicing.
     first, last : xp int32 (F,)
         For each frame, the first and last row of its utterance: where context windows end.
-    targets : xp int32 (F,) or None
+    targets : xp int32 (F,), or posteriors.SoftTargets, or None
+    weights : xp float32 (F,) or None
+        Of the frames; None where all that are trained on have weight 1.
+    used : int32 (U',) or None
+        The rows of weight above 0, on the host; None for all. nnet1 takes the others out, too.
     utterances : list of str
     starts : int64 (U + 1,)
         First row of each utterance, then F; on the host.
@@ -56,11 +61,27 @@ class Block:
     targets: object
     utterances: list
     starts: np.ndarray
+    weights: object = None
+    used: np.ndarray | None = None
 
     def utterances_of(self, rows):
         """Return the names of the utterances that some rows belong to."""
         index = np.unique(np.searchsorted(self.starts, to_host(rows), side="right") - 1)
         return [self.utterances[i] for i in index]
+
+    def order(self, rng, minibatch_size, randomizer_size):
+        """Return the rows in training order, int32 on the host."""
+        if self.used is None:
+            return frame_order(rng, self.starts, minibatch_size, randomizer_size)
+        starts = np.searchsorted(self.used, self.starts)
+        return self.used[frame_order(rng, starts, minibatch_size, randomizer_size)]
+
+
+def used_frames(lengths, weights):
+    """Return {utterance: frames of weight above 0}; `weights` None stands for 1 everywhere."""
+    if weights is None:
+        return lengths
+    return {u: int(np.count_nonzero(weights[u][:n])) for u, n in lengths.items()}
 
 
 class Shard:
@@ -71,7 +92,7 @@ class Shard:
     source : object with get(utterance) -> float32 (T, D)
     utterances : list of str
     lengths : dict utterance -> frames to use
-    labels : dict utterance -> int32 (T,), or None
+    labels : dict utterance -> int32 (T,) or posteriors.Posteriors; or None
     xp : module
     dim : int
         D of the features.
@@ -79,15 +100,27 @@ class Shard:
         Bytes of device memory for features; 0 for no limit.
     dtype : dtype
         float32, or float16 to hold twice as much.
+    weights : dict utterance -> float32 (T,), or None
+        Of the frames; those of weight 0 are context only.
+    num_classes : int
+        Columns of soft targets.
+
+    Attributes
+    ----------
+    frames, stored : int
+        Frames to train on; frames in memory.
     """
 
-    def __init__(self, source, utterances, lengths, labels, xp, dim, budget=0, dtype=np.float32):
+    def __init__(
+        self, source, utterances, lengths, labels, xp, dim, budget=0, dtype=np.float32, weights=None, num_classes=0
+    ):
         self.source, self.labels, self.xp, self.dim, self.dtype = source, labels, xp, dim, np.dtype(dtype)
-        self.utterances, self.lengths = utterances, lengths
-        self.frames = sum(lengths[u] for u in utterances)
+        self.utterances, self.lengths, self.weights, self.num_classes = utterances, lengths, weights, num_classes
+        self.used = used_frames({u: lengths[u] for u in utterances}, weights)
+        self.frames, self.stored = (sum(n[u] for u in utterances) for n in (self.used, lengths))
         per_frame = dim * self.dtype.itemsize + BYTES_BESIDE_FEATURES
-        held = budget // per_frame if budget else self.frames
-        self.fits = held >= self.frames
+        held = budget // per_frame if budget else self.stored
+        self.fits = held >= self.stored
         self.block_frames = max(1, held // 2)  # two blocks are in memory: one in use, one being read
         self._whole = None
 
@@ -95,11 +128,8 @@ class Shard:
         """Read some utterances into a Block."""
         starts = np.concatenate([[0], np.cumsum([self.lengths[u] for u in utterances])]).astype(np.int64)
         feats = np.empty((int(starts[-1]), self.dim), dtype=self.dtype)
-        targets = None if self.labels is None else np.empty(len(feats), dtype=np.int32)
         for utterance, start, end in zip(utterances, starts[:-1], starts[1:], strict=True):
             feats[start:end] = self._features(utterance, end - start)
-            if targets is not None:
-                targets[start:end] = self.labels[utterance][: end - start]
         lengths = np.diff(starts)
         first, last = np.repeat(starts[:-1], lengths), np.repeat(starts[1:] - 1, lengths)
         xp = self.xp
@@ -107,10 +137,28 @@ class Shard:
             to_device(xp, feats),
             to_device(xp, first, np.int32),
             to_device(xp, last, np.int32),
-            None if targets is None else to_device(xp, targets),
+            self._targets(utterances),
             list(utterances),
             starts,
+            *self._weights(utterances),
         )
+
+    def _targets(self, utterances):
+        if self.labels is None:
+            return None
+        labels = [(self.labels[u], self.lengths[u]) for u in utterances]
+        if labels and isinstance(labels[0][0], Posteriors):
+            return SoftTargets([posteriors.cut(n) for posteriors, n in labels], self.num_classes, self.xp)
+        return to_device(self.xp, np.concatenate([np.zeros(0, np.int32), *(pdfs[:n] for pdfs, n in labels)]), np.int32)
+
+    def _weights(self, utterances):
+        """Return (weights on the device or None, used rows or None)."""
+        if self.weights is None:
+            return None, None
+        weights = np.concatenate([np.zeros(0, np.float32), *(self.weights[u][: self.lengths[u]] for u in utterances)])
+        used = np.flatnonzero(weights).astype(np.int32)
+        equal = np.all(weights[used] == 1)
+        return None if equal else to_device(self.xp, weights, np.float32), used
 
     def _features(self, utterance, frames):
         """Return the features of one utterance, checked."""
@@ -191,7 +239,7 @@ class Epoch:
         self.shard, self.numbers = shard, numbers
         self.size, self.randomizer_size = minibatch_size, randomizer_size
         self.plan = [p for p in shard.plan(generator(*numbers) if numbers else None) if p]
-        frames = [sum(shard.lengths[u] for u in part) for part in self.plan]
+        frames = [sum(shard.used[u] for u in part) for part in self.plan]
         last = len(frames) - 1  # only the end of the epoch may be dropped, not the end of a block
         self.counts = [minibatch_count(n, minibatch_size, drop_last and i == last) for i, n in enumerate(frames)]
         self.total = sum(self.counts)
@@ -215,7 +263,7 @@ class Epoch:
             plan.pop(0)
         for (index, _), block, count in zip(plan, self.shard.blocks([p for _, p in plan]), counts, strict=True):
             rng = generator(*self.numbers, 1 + index) if self.numbers else None
-            order = frame_order(rng, block.starts, self.size, self.randomizer_size)
+            order = block.order(rng, self.size, self.randomizer_size)
             rows = to_device(self.shard.xp, order)
             for i in range(skip, count):
                 yield block, rows[i * self.size : (i + 1) * self.size]

@@ -109,22 +109,23 @@ class Checkpoints:
 
 
 def compare(found, expected, allow_change):
-    """Raise PymavgError naming each value in which a stored run differs from this one.
+    """Return whether a stored run agrees with this one; raise PymavgError naming each value that differs.
 
     Parameters
     ----------
     found, expected : dict name -> JSON-able value
-        Of the stored run and of this one.
+        Of the stored run and of this one; options that the stored run did not know yet are not compared.
     allow_change : bool
         Go on all the same.
     """
-    names = [n for n in {**found, **expected} if found.get(n) != expected.get(n)]
+    names = [n for n in found if found[n] != expected.get(n)]
     if names and not allow_change:
-        what = ", ".join(f"{n} was {found.get(n)}, now {expected.get(n)}" for n in names)
+        what = ", ".join(f"{n} was {found[n]}, now {expected.get(n)}" for n in names)
         raise PymavgError(
             f"the training to be continued differs: {what}; give the old values, or --restart true to "
             "begin anew, or --allow-change true to go on with the new ones"
         )
+    return not names
 
 
 class Lock:

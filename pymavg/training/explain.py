@@ -63,7 +63,7 @@ def tell(trainer):
 def _megabytes(worker, averager):
     """Return the memory of a worker for its features, models and, when streaming, both blocks."""
     shard, theta = worker.shard, worker.learner.theta
-    frames = shard.frames if shard.fits else 2 * shard.block_frames
+    frames = shard.stored if shard.fits else 2 * shard.block_frames
     state = sum(np.asarray(v).nbytes for v in worker.learner.state().values())
     models = theta.nbytes * (2 + sum(getattr(averager, n) is not None for n in ("block", "delta", "ema")))
     return (frames * (shard.dim * shard.dtype.itemsize + BYTES_BESIDE_FEATURES) + state + models) / 1e6

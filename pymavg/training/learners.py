@@ -34,7 +34,7 @@ class FrameLearner:
     def learn(self, block, rows, learn_rate, numbers):
         """Train on the minibatch of `rows` of `block`."""
         x = self.transform.gather(block.feats, rows, block.first[rows], block.last[rows])
-        self.optimizer.step(x, block.targets[rows], learn_rate)
+        self.optimizer.step(x, block.targets[rows], learn_rate, weights_of(block, rows))
 
     def is_sound(self):
         """Return whether the loss so far is finite, where that costs nothing: on the host."""
@@ -52,7 +52,8 @@ class FrameLearner:
         while epoch.left:
             block, rows = epoch.take()
             x = self.transform.gather(block.feats, rows, block.first[rows], block.last[rows])
-            evaluate(self.net, x, block.targets[rows], None, self.optimizer.options.objective_function, stats)
+            objective = self.optimizer.options.objective_function
+            evaluate(self.net, x, block.targets[rows], weights_of(block, rows), objective, stats)
         return to_host(stats)
 
     def state(self):
@@ -62,6 +63,11 @@ class FrameLearner:
     def load_state(self, state):
         """Take over what `state` returned."""
         self.optimizer.load_state(state)
+
+
+def weights_of(block, rows):
+    """Return the weights (N,) of a minibatch, or None where all are 1."""
+    return None if block.weights is None else block.weights[rows]
 
 
 class RbmLearner:

@@ -153,7 +153,7 @@ class Loop:
             self.sums[:] = 0
         for worker, skip in zip(self.workers, done or [0] * len(self.workers), strict=True):
             worker.begin(epoch, skip)
-        self.progress.begin(title, self._epoch_frames(), int(self.sums[2]))
+        self.progress.begin(title, self._epoch_frames(), int(self._epoch_frames_by_worker().sum()))
         _, left, flags = self._exchange(signals)
         while left.any():
             if flags[SAVE] or flags[STOP]:
@@ -185,7 +185,7 @@ class Loop:
         notes = table[:, HEAD:].reshape(-1, PER_WORKER)
         loss, correct, counted = notes[:, 2:].sum(axis=0)
         self.sums += loss, correct, counted
-        self.progress.update(loss, correct, notes[:, 0].sum(), table[:, 3:HEAD])
+        self.progress.update(loss, correct, counted, notes[:, 0].sum(), table[:, 3:HEAD])
         return notes[:, 0], notes[:, 1], table[:, :3].any(axis=0)
 
     def _momenta(self, frames):

@@ -15,8 +15,9 @@ from pymavg.training import explain, frontend
 from pymavg.training.checkpoint import compare
 from pymavg.training.learners import RbmLearner
 from pymavg.training.loop import Diverged, Stopped
-from pymavg.training.session import Session, data_sum
+from pymavg.training.session import Session
 from pymavg.training.settings import fingerprint
+from pymavg.training.targets import Targets
 
 RECORD = "pretrain.json"
 LIMIT = 100.0  # squared error per visible unit; data have variance 1
@@ -55,14 +56,14 @@ class Pretrainer:
         self.session, self.options, self.averaging, self.data = session, session.options, averaging, data
         averaging.check(session.workers)
         self.saves = 0
-        self.lengths = {u: n for u, n in frontend.frame_counts(data).items() if n > 0}
-        if not self.lengths:
+        self.targets = Targets(None, {u: n for u, n in frontend.frame_counts(data).items() if n > 0})
+        if not self.targets.lengths:
             raise PymavgError(f"{data}: no utterance with features")
 
     def run(self):
         """Train the RBMs that are not there yet."""
         session, depth = self.session, self.options.nn_depth
-        config = explain.plain(fingerprint(session.workers, data_sum(self.lengths), self.options, self.averaging))
+        config = explain.plain(fingerprint(session.workers, self.targets.checksum(), self.options, self.averaging))
         config.pop("nn_depth")  # a deeper stack may be grown on a trained one
         self.config = config
         record = session.exp / RECORD
@@ -75,7 +76,7 @@ class Pretrainer:
         session.first_rank_does(self._write_inputs)
         source, self.transform = frontend.open_frontend(session.exp, self.data, session.xp)
         self.inputs = self.transform.output_dim(source.dim)
-        self.shards = session.shards(source, self.lengths, None)
+        self.shards = session.shards(source, self.targets)
         for number in range(todo[0], depth + 1):
             self._layer(number)
             session.first_rank_does(session.checkpoints.remove)
@@ -85,7 +86,7 @@ class Pretrainer:
         given = Path(options.feature_transform) if options.feature_transform else None
         frontend.describe_features(exp, options.cmvn_opts, options.delta_opts, given.parent if given else None)
         source = frontend.FeaturePipeline(self.data, exp)
-        frontend.prepare_transform(exp, given, source, sorted(self.lengths), options.splice)
+        frontend.prepare_transform(exp, given, source, sorted(self.targets.lengths), options.splice)
         explain.write_json(exp / RECORD, self.config)
 
     def _layer(self, number):
@@ -133,8 +134,9 @@ class Pretrainer:
         if stored is None or stored[1]["layer"] != number:
             return 1, None
         common, meta = stored
-        compare(meta["config"], self.config, self.options.allow_change)
-        if meta["config"] != self.config:  # the workers' state may not fit any more
+        if not compare(
+            meta["config"], self.config, self.options.allow_change
+        ):  # the workers' state may not fit any more
             return 1, None
         done = loop.load_state(common, self.session.checkpoints.load_workers(self.session.own_workers))
         self.saves = meta["saves"]

@@ -91,20 +91,22 @@ class Progress:
         if sys.stderr.isatty():
             self.bar = tqdm(total=frames, initial=done, desc=title, unit="frame", unit_scale=True, file=sys.stderr)
 
-    def update(self, loss, correct, frames, seconds):
+    def update(self, loss, correct, counted, frames, seconds):
         """Add one averaging period.
 
         Parameters
         ----------
-        loss, correct, frames : float
-            Sums over all workers.
+        loss, correct, counted : float
+            Sums over all workers; `counted` frames by their weight.
+        frames : int
+            Of all workers.
         seconds : float (ranks, 5)
             Time by KINDS of each rank.
         """
         if not self.active:
             return
         self.done += frames
-        self.window.add(loss, correct, frames, seconds)
+        self.window.add(loss, correct, counted, frames, seconds)
         self.spent = self.spent + seconds
         if self.bar is not None:
             self.bar.set_postfix_str(self.window.measures(), refresh=False)
@@ -127,8 +129,8 @@ class Progress:
             "report",
             at=self.title,
             frames=self.done,
-            loss=window.loss / max(1.0, window.frames),
-            correct=window.correct / max(1.0, window.frames),
+            loss=window.loss / max(1.0, window.counted),
+            correct=window.correct / max(1.0, window.counted),
             frames_per_second=speed,
             seconds={kind: window.seconds[:, i].round(3) for i, kind in enumerate(KINDS)},
         )
@@ -160,17 +162,18 @@ class Window:
     """Sums since the last report."""
 
     def __init__(self):
-        self.loss = self.correct = self.frames = 0.0
+        self.loss = self.correct = self.counted = self.frames = 0.0
         self.seconds = np.zeros((1, len(KINDS)))
 
-    def add(self, loss, correct, frames, seconds):
+    def add(self, loss, correct, counted, frames, seconds):
         """Add one averaging period."""
-        self.loss, self.correct, self.frames = self.loss + loss, self.correct + correct, self.frames + frames
+        self.loss, self.correct = self.loss + loss, self.correct + correct
+        self.counted, self.frames = self.counted + counted, self.frames + frames
         self.seconds = self.seconds + seconds
 
     def measures(self):
         """Return loss and frame accuracy as text."""
-        frames = max(1.0, self.frames)
+        frames = max(1.0, self.counted)
         return f"loss {self.loss / frames:.4f}, accuracy {100 * self.correct / frames:.2f} %"
 
     def shares(self):

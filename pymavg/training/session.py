@@ -4,13 +4,12 @@ import shutil
 import signal
 import threading
 import time
-import zlib
 from pathlib import Path
 
 import numpy as np
 
 from pymavg.data.minibatches import partition
-from pymavg.data.shards import Shard
+from pymavg.data.shards import Shard, used_frames
 from pymavg.errors import PymavgError
 from pymavg.options import log
 from pymavg.training.averaging import Averager
@@ -95,16 +94,27 @@ class Session:
             else:
                 path.unlink(missing_ok=True)
 
-    def shards(self, source, lengths, labels):
-        """Return the shards of this rank's workers."""
-        parts = partition(lengths, self.workers)
-        return [self.shard(source, parts[number], lengths, labels) for number in self.own_workers]
+    def shards(self, source, targets):
+        """Return the shards of this rank's workers; `targets` is an inputs.Targets."""
+        parts = partition(used_frames(targets.lengths, targets.weights), self.workers)
+        return [self.shard(source, parts[number], targets) for number in self.own_workers]
 
-    def shard(self, source, utterances, lengths, labels):
+    def shard(self, source, utterances, targets):
         """Return one shard."""
         budget = int(self.options.memory_budget * GIB / self.options.virtual_workers)
         dtype = np.dtype(self.options.shard_dtype)
-        return Shard(source, utterances, lengths, labels, self.xp, source.dim, budget, dtype)
+        return Shard(
+            source,
+            utterances,
+            targets.lengths,
+            targets.labels,
+            self.xp,
+            source.dim,
+            budget,
+            dtype,
+            targets.weights,
+            targets.num_classes,
+        )
 
     def loop(self, learners, shards, averaging, limit):
         """Return the Loop over this rank's workers, their models made equal to rank 0's."""
@@ -164,13 +174,3 @@ class Signals:
         """Give the signals back."""
         for number, handle in self.previous.items():
             signal.signal(number, handle)
-
-
-def data_sum(lengths, labels=None):
-    """Return a check sum over utterances, lengths and labels: equal data, equal number."""
-    total = 0
-    for utterance in sorted(lengths):
-        total = zlib.crc32(f"{utterance} {lengths[utterance]}\n".encode(), total)
-        if labels is not None:
-            total = zlib.crc32(labels[utterance].tobytes(), total)
-    return total

@@ -97,6 +97,9 @@ class TrainOptions(CommonOptions):
     hid_layers: int = -1
     hid_dim: int = 1024
     activation: str = "sigmoid"
+    labels: str = ""
+    num_tgt: int = 0
+    frame_weights: str = ""
     length_tolerance: int = 5
     max_missing: float = 0.1
     schedule: str = "newbob"
@@ -122,6 +125,10 @@ class TrainOptions(CommonOptions):
         "hid_layers": "hidden layers, or those added on top of --dbn; -1: 4 without, 0 with a DBN",
         "hid_dim": "units of a hidden layer",
         "activation": "sigmoid, tanh or relu",
+        "labels": "rspecifier of posteriors (soft targets) for training and cross-validation, in place of the "
+        "alignments, such as 'ark:gunzip -c post.*.gz |'; a frame whose posteriors sum to less than 1 weighs less",
+        "num_tgt": "classes of --labels; 0: the pdfs of final.mdl",
+        "frame_weights": "rspecifier of vectors with the weight of each frame; frames of weight 0 are left out",
         "length_tolerance": "frames by which alignment and features may differ",
         "max_missing": "largest share of utterances without usable alignment",
         "schedule": "newbob or exponential",
@@ -152,6 +159,7 @@ class TrainOptions(CommonOptions):
         if not self.learn_rate > 0:
             raise PymavgError(f"--learn-rate {self.learn_rate}: expected more than 0")
         _at_least(self, "hid_dim", 1)
+        _at_least(self, "num_tgt", 0)
 
 
 @dataclass

@@ -11,11 +11,12 @@ from pymavg.nnet.optimizer import make_optimizer
 from pymavg.training import explain, frontend, schedules
 from pymavg.training.checkpoint import compare
 from pymavg.training.initial import initial_components
-from pymavg.training.inputs import read_targets, write_inputs
+from pymavg.training.inputs import write_inputs
 from pymavg.training.learners import FrameLearner
 from pymavg.training.loop import Diverged, Stopped
-from pymavg.training.session import Session, data_sum
+from pymavg.training.session import Session
 from pymavg.training.settings import fingerprint
+from pymavg.training.targets import read_targets
 
 MODEL = "final.nnet"
 RECORD = "train.json"
@@ -67,7 +68,7 @@ class Trainer:
     def run(self):
         """Train to the end, from the start or from the last checkpoint."""
         session = self.session
-        data = [data_sum(targets.lengths, targets.labels) for targets in self.targets]
+        data = [targets.checksum() for targets in self.targets]
         self.config = fingerprint(session.workers, data, self.options, self.optimizing, self.averaging)
         if self._already_trained():
             return
@@ -96,16 +97,14 @@ class Trainer:
         """Load the data and build this rank's workers."""
         session, options, exp = self.session, self.options, self.session.exp
         train, cv = self.targets
-        session.first_rank_does(
-            lambda: write_inputs(exp, options, self.data[0], self.alignments[0], train, self.num_pdfs)
-        )
+        session.first_rank_does(lambda: write_inputs(exp, options, self.data[0], self.alignments[0], train))
         source, transform = frontend.open_frontend(exp, self.data[0], session.xp)
         cv_source, _ = frontend.open_frontend(exp, self.data[1], session.xp)
         inputs = transform.output_dim(source.dim)
         self.components, name = initial_components(options, inputs, self.num_pdfs)
-        shards = session.shards(source, train.lengths, train.labels)
+        shards = session.shards(source, train)
         own_cv = partition(cv.lengths, session.comm.size)[session.comm.rank]
-        self.cv_shard = session.shard(cv_source, own_cv, cv.lengths, cv.labels)
+        self.cv_shard = session.shard(cv_source, own_cv, cv)
         learners = [self.make_learner(transform, number) for number in session.own_workers]
         self.transform = transform
         limit = 3 * math.log(self.num_pdfs) + 10
@@ -135,8 +134,10 @@ class Trainer:
         learner = self.loop.workers[0].learner
         held = learner.theta.copy()
         learner.theta[...] = model
+        drop = self.options.drop_last  # nnet1 drops frames here, too
+        size = self.options.minibatch_size if drop else CV_MINIBATCH
         with self.session.clock("compute"):
-            sums = learner.evaluate(Epoch(self.cv_shard, None, CV_MINIBATCH))
+            sums = learner.evaluate(Epoch(self.cv_shard, None, size, drop_last=drop))
         learner.theta[...] = held
         loss, correct, frames = self.session.comm.gather(sums).sum(axis=0)
         return float(loss / frames), float(100 * correct / frames)
@@ -243,11 +244,11 @@ class Trainer:
         if stored is None:
             return None
         common, meta = stored
-        compare(meta["config"], config, self.options.allow_change)
+        same = compare(meta["config"], config, self.options.allow_change)
         self.best = self.loop.averager.staging.to_device(common["best"])
         self.saves, self.retries = meta["saves"], meta["retries"]
         state, done = schedules.State(**meta["schedule"]), None
-        if meta["config"] == config:
+        if same:
             done = self.loop.load_state(common, session.checkpoints.load_workers(session.own_workers))
         else:  # the workers' own state may not fit any more: the epoch begins anew from the best model
             self.loop.averager.restart_from(self.best)

@@ -10,7 +10,8 @@ train_opts=    # further options of pymavg train
 dbn=''         # nnet1 file of pretrained layers
 nnet_init=''   # nnet1 file of a whole network
 # Options handed to pymavg train; where nothing is set, its own defaults hold (pymavg train --help).
-passed=(feature_transform splice cmvn_opts delta_opts hid_layers hid_dim optimizer learn_rate minibatch_size momentum
+passed=(feature_transform splice cmvn_opts delta_opts hid_layers hid_dim labels num_tgt frame_weights objective_function
+  optimizer learn_rate minibatch_size momentum
   l1_penalty l2_penalty randomizer_size seed schedule max_iters min_iters keep_lr_iters start_halving_impr
   end_halving_impr halving_factor epochs final_factor lr_scaling average_period reduce_type block_momentum
   virtual_workers max_change_mode memory_budget checkpoint_minutes restart explain)
