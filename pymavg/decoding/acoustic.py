@@ -18,13 +18,13 @@ PRIOR_FLOOR = 1e-10  # classes with a smaller share are never recognised
 NEVER = np.float32(np.sqrt(np.finfo(np.float32).max))
 
 
-def log_priors(counts):
+def log_priors(counts, floor=PRIOR_FLOOR):
     """Return log P(class), float32 (P,), from frame counts (nnet/nnet-pdf-prior.cc).
 
-    log(count / sum + 1e-20); a class with a share below 1e-10 gets a prior so large that it is never recognised.
+    log(count / sum + 1e-20); a class with a share below `floor` gets a prior so large that it is never recognised.
     """
     share = np.asarray(counts, np.float64) / np.sum(counts, dtype=np.float64)
-    return np.where(share < PRIOR_FLOOR, NEVER, np.log(share + 1e-20)).astype(np.float32)
+    return np.where(share < floor, NEVER, np.log(share + 1e-20)).astype(np.float32)
 
 
 class GmmAcoustic:
