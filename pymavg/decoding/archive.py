@@ -13,9 +13,9 @@ import zlib
 from pathlib import Path
 
 import numpy as np
-from numba import njit
 
 from pymavg.decoding.lattice import Lattice, gather
+from pymavg.decoding.lattice_format import fill, pack, scan
 from pymavg.errors import PymavgError
 from pymavg.files import atomic_open
 
@@ -51,79 +51,6 @@ def read_lattices(path):
         yield utterance, lattice
 
 
-@njit(cache=True)
-def _number(data, at):
-    return (
-        np.int64(data[at]) | np.int64(data[at + 1]) << 8 | np.int64(data[at + 2]) << 16 | np.int64(data[at + 3]) << 24
-    )
-
-
-@njit(cache=True)
-def _scan(data, start, num_states, extra):
-    """Return (end of the body, arcs, transition-ids), or the first bad state as (-1, state, 0); extra: compact."""
-    at, arcs, tids = start, 0, 0
-    for state in range(num_states):
-        left = 1  # the final weight, then each arc
-        in_final = True
-        while left > 0:
-            size = 8 + 12 * (not in_final)
-            if at + size + 4 * extra > data.size:
-                return -1, state, 0
-            at += 8 if in_final else 16
-            if extra:
-                length = _number(data, at)
-                if length > (data.size - at) // 4:
-                    return -1, state, 0
-                at += 4 + 4 * length
-                tids += length
-            at += 0 if in_final else 4
-            left -= 1
-            if in_final:
-                in_final = False
-                if at + 8 > data.size or _number(data, at + 4) != 0 or _number(data, at) > data.size // 20:
-                    return -1, state, 0
-                left = _number(data, at)
-                arcs += left
-                at += 8
-    return at, arcs, tids
-
-
-@njit(cache=True)
-def _fill(words, num_states, num_arcs, num_tids, extra):
-    """Return columns (num_arcs + num_states, 6) source, target, ilabel, olabel, graph, acoustic bits; offsets; tids.
-
-    Final weights come as arcs to state `num_states`.
-    """
-    column = np.zeros((num_arcs + num_states, 6), np.int32)
-    offset, tids = np.zeros(num_arcs + num_states + 1, np.int64), np.empty(num_tids, np.int32)
-    at = row = used = 0
-    for state in range(num_states):
-        count = np.int64(-1)  # -1: the final weight is still to come
-        left = np.int64(1)
-        while left > 0:
-            if count >= 0:
-                column[row, 2], column[row, 3] = words[at], words[at + 1]
-                at += 2
-            column[row, 0], column[row, 4], column[row, 5] = state, words[at], words[at + 1]
-            at += 2
-            if extra:
-                for k in range(words[at]):
-                    tids[used + k] = words[at + 1 + k]
-                used += words[at]
-                at += 1 + words[at]
-            offset[row + 1] = used
-            left -= 1
-            if count >= 0:
-                column[row, 1] = words[at]
-                at += 1
-            else:
-                column[row, 1] = num_states
-                left = count = words[at]
-                at += 2
-            row += 1
-    return column, offset, tids
-
-
 def _header(data, position, name):
     """Return (start state, number of states, whether compact, body's position)."""
     try:
@@ -146,11 +73,11 @@ def _header(data, position, name):
 
 def _read_binary(data, position, name):
     start, num_states, compact, body = _header(data, position, name)
-    end, arcs, num_tids = _scan(np.frombuffer(data, np.uint8), body, num_states, compact)
+    end, arcs, num_tids = scan(np.frombuffer(data, np.uint8), body, num_states, compact)
     if end < 0:
         raise PymavgError(f"{name}: state {arcs} of {num_states} does not fit into the file; decode again")
     words = np.frombuffer(data[body:end], "<i4")
-    column, offset, tids = _fill(words, num_states, arcs, num_tids, compact)
+    column, offset, tids = fill(words, num_states, arcs, num_tids, compact)
     costs = np.ascontiguousarray(column[:, 4:]).view("<f4")
     return _build(start, num_states, column[:, :4], costs, (offset, tids) if compact else None, name), end
 
@@ -202,51 +129,6 @@ def _read_text(data, position, name):
     return _build(start, num_states, column, costs, None if raw else (offset, tids), name), end
 
 
-@njit(cache=True)
-def _pack(num_states, final_arc, own, column, offset, tids, extra):
-    """Return the body of one entry as int32 words: the inverse of _fill.
-
-    `final_arc` (S,) is the row of `column` that holds a state's final weight: -1 for none, -2 for weight zero; `own`
-    tells which rows are arcs. Columns are source, target, ilabel, olabel, graph and acoustic bits.
-    """
-    infinity = 0x7F800000
-    words = np.zeros((4 + extra) * num_states + (5 + extra) * own.sum() + tids.size, np.int32)
-    count_at = np.empty(num_states, np.int64)
-    at = row = 0
-    for state in range(num_states):
-        weight = final_arc[state]
-        if weight >= 0:
-            words[at], words[at + 1] = column[weight, 4], column[weight, 5]
-        elif weight == -1:
-            words[at] = words[at + 1] = infinity
-        at += 2
-        if extra:
-            at = _pack_sequence(words, at, offset, tids, weight)
-        count_at[state] = at
-        at += 2
-        while row < own.size and column[row, 0] == state:
-            if own[row]:
-                words[count_at[state]] += 1
-                for k in range(4):
-                    words[at + k] = column[row, 2 + k]
-                at = _pack_sequence(words, at + 4, offset, tids, row) if extra else at + 4
-                words[at] = column[row, 1]
-                at += 1
-            row += 1
-    return words[:at]
-
-
-@njit(cache=True)
-def _pack_sequence(words, at, offset, tids, row):
-    if row < 0:
-        return at + 1
-    words[at] = offset[row + 1] - offset[row]
-    for k in range(offset[row], offset[row + 1]):
-        at += 1
-        words[at] = tids[k]
-    return at + 1
-
-
 def _bytes(lattice):
     """Return the lattice in OpenFst's form, raw if every arc has at most one transition-id."""
     length = np.diff(lattice.offset)
@@ -266,7 +148,7 @@ def _bytes(lattice):
     kind = COMPACT if compact else RAW
     header = struct.pack("<ii6si", MAGIC, 6, b"vector", len(kind)) + kind
     header += struct.pack("<iiQqqq", 2, 0, 3, 0, num_states, 0)
-    body = _pack(num_states, final_arc, ~ending, column, lattice.offset, lattice.tids, compact)
+    body = pack(num_states, final_arc, ~ending, column, lattice.offset, lattice.tids, compact)
     return header + body.astype("<i4").tobytes()
 
 

@@ -65,7 +65,7 @@ def decode_job(features, utts, acoustic, graph, words, options, path, acoustic_s
                 warn(f"{utterance}: no path to a final state over {len(loglikes)} frames; a larger --beam may find one")
                 continue
             if compact:
-                lattice = determinize(lattice, acoustic_scale, options.lattice_beam, utterance)
+                lattice = determinize(lattice, acoustic_scale, options.lattice_beam, utterance, margin=0.0)
             writer.write(utterance, lattice)
             _tell(utterance, lattice, words, acoustic_scale, tally)
             if (tally.done + tally.failed) % REPORT_EVERY == 0:
