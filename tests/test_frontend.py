@@ -10,9 +10,9 @@ from pymavg.kaldi import nnet1
 from pymavg.kaldi.tables import MatrixWriter, read_matrices
 from pymavg.nnet.features import FeatureTransform
 from pymavg.training import frontend
-from pymavg.training.targets import read_targets
 from pymavg.training.session import Signals
 from pymavg.training.settings import TrainOptions
+from pymavg.training.targets import read_targets
 
 
 class Memory:

@@ -244,3 +244,14 @@ def test_wrong_networks(components, message):
 def test_wrong_options(options, message):
     with pytest.raises(PymavgError, match=message):
         make_optimizer(small_net(), OptimizerOptions(**options))
+
+
+@pytest.mark.parametrize("options", [{"optimizer": "sgd"}, {"rank_in": 4, "rank_out": 3}])
+def test_rows_stay_within_their_norm(options):
+    components = init_network([8, 6, 4])
+    components[0].max_norm = 0.5
+    net = Network(components)
+    x, targets = np.random.default_rng(0).standard_normal((16, 8)).astype(np.float32), np.arange(16, dtype=np.int32) % 4
+    make_optimizer(net, OptimizerOptions(**options)).step(x, targets, 0.1)
+    norms = np.linalg.norm(net.layers[0].weight, axis=1)
+    assert norms.max() <= 0.5 + 1e-6 and norms.max() > 0.49

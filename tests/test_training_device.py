@@ -130,3 +130,21 @@ def test_cross_validation_on_the_device():
     found = [frame_learner(m).evaluate(Epoch(shard(m), None, 50)) for m in (xp, np)]
     np.testing.assert_allclose(found[0], found[1], rtol=1e-5)
     assert found[1][2] == 180
+
+
+def test_divergence_on_the_device_names_minibatch_and_utterances():
+    learner, clock = frame_learner(xp), Clock()
+    walk = LoopOptions(minibatch_size=16, average_period=6, randomize=False)
+    worker = Worker(0, learner, shard(xp), walk)
+    worker.begin(1)
+    learner_step = learner.learn
+
+    def spoil(block, rows, *rest):
+        if worker.pass_.done == 4:
+            learner.theta[3] = float("nan")
+        learner_step(block, rows, *rest)
+
+    learner.learn = spoil
+    worker.train(6, 0.02, clock, lambda: None)
+    worker.notes(clock, 10.0)
+    assert worker.trouble.startswith("minibatch 4: u2, u3; loss nan")

@@ -44,6 +44,8 @@ class NaturalGradientSgd(Optimizer):
         step = scale * self._max_change_factor(change, rate, len(x))
         ops.gemm(delta, x, layer.weight, -rate * step, 1.0, trans_a=True)
         ops.add_rows_(layer.bias, delta, -learn_rate * layer.bias_learn_rate_coef * step, 1.0, last)
+        if layer.max_norm > 0:
+            ops.limit_rows_(layer.weight, layer.max_norm)
 
     def _max_change_factor(self, change, rate, n):
         options = self.options

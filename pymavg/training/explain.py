@@ -65,7 +65,8 @@ def _megabytes(worker, averager):
     shard, theta = worker.shard, worker.learner.theta
     frames = shard.stored if shard.fits else 2 * shard.block_frames
     state = sum(np.asarray(v).nbytes for v in worker.learner.state().values())
-    models = theta.nbytes * (2 + sum(getattr(averager, n) is not None for n in ("block", "delta", "ema")))
+    aside = sum(getattr(averager, n) is not None for n in ("reference", "block", "delta", "ema"))
+    models = theta.nbytes * (2 + aside + 2 * averager.overlap)  # its own, the best; snapshot and sum in flight
     return (frames * (shard.dim * shard.dtype.itemsize + BYTES_BESIDE_FEATURES) + state + models) / 1e6
 
 

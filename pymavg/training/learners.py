@@ -1,7 +1,8 @@
 """What a worker trains: one interface over the network's optimisers and the RBM.
 
 A learner has `theta` (flat parameters), `momenta()` (flat, or None), `learn(block, rows, learn_rate, numbers)`,
-`measures()` (sums of loss, correct frames, frames since the last call), `state()` and `load_state(state)`.
+`measures()` (sums of loss, correct frames, frames since the last call), `loss_so_far()` (the first of them, left on the
+device), `state()` and `load_state(state)`.
 """
 
 import numpy as np
@@ -39,6 +40,10 @@ class FrameLearner:
     def is_sound(self):
         """Return whether the loss so far is finite, where that costs nothing: on the host."""
         return not isinstance(self.theta, np.ndarray) or np.isfinite(self.optimizer.stats[0])
+
+    def loss_so_far(self):
+        """Return the sum of losses since the last `measures`, a copy on the device."""
+        return self.optimizer.stats[0].copy()
 
     def measures(self):
         """Return the sums (loss, correct, frames) since the last call; waits for the device."""
@@ -108,6 +113,10 @@ class RbmLearner:
     def is_sound(self):
         """Return whether the error so far is finite, where that costs nothing: on the host."""
         return not isinstance(self.theta, np.ndarray) or np.isfinite(self.rbm.stats[0])
+
+    def loss_so_far(self):
+        """Return the sum of squared errors since the last `measures`, a copy on the device."""
+        return self.rbm.stats[0].copy()
 
     def measures(self):
         """Return the sums (squared error, rescues, frames) since the last call."""

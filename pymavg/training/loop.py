@@ -54,7 +54,7 @@ class Worker:
     def __init__(self, number, learner, shard, options):
         self.number, self.learner, self.shard, self.options = number, learner, shard, options
         self.epoch_frames = self.frames = 0
-        self.trouble = None
+        self.trouble, self.trail = None, []
 
     def begin(self, epoch, done=0):
         """Stand before minibatch `done` of an epoch."""
@@ -74,7 +74,7 @@ class Worker:
 
     def train(self, count, learn_rate, clock, poll):
         """Train on at most `count` minibatches; afterwards `frames` is their number of frames."""
-        self.frames = 0
+        self.frames, self.trail = 0, []
         for _ in range(min(count, self.pass_.left)):
             with clock("read"):
                 block, rows = self.pass_.take()
@@ -86,8 +86,9 @@ class Worker:
                 raise
             self.frames += len(rows)
             poll()
+            self.trail.append((self.pass_.done, block, rows, self.learner.loss_so_far()))
             if not self.learner.is_sound():
-                self.trouble = f"minibatch {self.pass_.done}: {_some(block.utterances_of(rows))}"
+                self.trouble = self._place(-1)
                 break
         self.epoch_frames += self.frames
 
@@ -98,9 +99,18 @@ class Worker:
             total = float(self.learner.theta.sum())
         sound = math.isfinite(loss) and math.isfinite(total) and loss <= limit * max(1.0, counted)
         if self.frames and not sound and self.trouble is None:
-            last = self.pass_.done
-            self.trouble = f"minibatches up to {last}: loss {loss / max(1.0, counted):.4g} per frame"
+            self.trouble = f"{self._place(self._worst())}; loss {loss / max(1.0, counted):.4g} per frame"
         return self.frames, self.pass_.left, loss, correct, counted
+
+    def _worst(self):
+        """Return the place in the trail where the loss stopped being finite, or grew most."""
+        losses = np.array([float(mark) for *_, mark in self.trail])
+        lost = np.flatnonzero(~np.isfinite(losses))
+        return int(lost[0]) if len(lost) else int(np.diff(losses, prepend=0.0).argmax())
+
+    def _place(self, index):
+        number, block, rows, _ = self.trail[index]
+        return f"minibatch {number}: {_some(block.utterances_of(rows))}"
 
 
 def _some(names):

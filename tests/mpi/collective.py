@@ -52,6 +52,9 @@ class Learner:
         sums, self.sums = self.sums, np.zeros(3)
         return sums.tolist()
 
+    def loss_so_far(self):
+        return self.sums[0]
+
     def momenta(self):
         return None
 
