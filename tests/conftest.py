@@ -1,8 +1,12 @@
 """Fixtures used by all tests: where the golden values and the real data are."""
 
+import os
 from pathlib import Path
 
 import pytest
+
+for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):  # small products on many threads cost several times as much
+    os.environ.setdefault(name, "1")
 
 HERE = Path(__file__).parent
 SHARED = HERE.parent.parent / "shared"
