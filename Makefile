@@ -16,7 +16,7 @@ demo: venv     ## the same on a quarter of an hour of speech, in egs/swbd/demo
 test: venv     ## set up, then all tests, ruff and ShellCheck among them
 	. ./path.sh && python -m pytest
 
-bench: venv    ## speed of training beside its matrix products and, where installed, PyTorch (5 minutes, one thread)
+bench: venv    ## speed of training beside its matrix products and, where installed, PyTorch (12 minutes, one thread)
 	. ./path.sh && OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 pymavg bench
 
 lint: venv     ## ruff and ShellCheck

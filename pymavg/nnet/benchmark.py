@@ -16,8 +16,6 @@ from pymavg.nnet.network import Network
 from pymavg.nnet.optimizer import OptimizerOptions, make_optimizer
 from pymavg.nnet.rbm import Rbm
 
-DIMS = [440, *[2048] * 6, 3000]
-RBM_DIM = 2048
 PAIRS = 5
 STEPS = 4  # of natural gradient in one measurement: one update period
 BUSY = 1.8
@@ -36,33 +34,37 @@ class Measure(NamedTuple):
 
     name: str
     figure: float | None
-    bound: float
+    bound: float | None  # None: told, not judged
     at_most: bool  # whether the bound is an upper one
     frames_per_second: float = 0.0
+    busy: bool = False  # whether the machine was, while this was measured
 
     def verdict(self, busy):
         """Return ok, skipped, or for a missed bound short, busy on a busy machine."""
         if self.figure is None:
             return "skipped"
-        met = self.figure <= self.bound if self.at_most else self.figure >= self.bound
-        return "ok" if met else "busy" if busy else "short"
+        met = self.bound is None or (self.figure <= self.bound if self.at_most else self.figure >= self.bound)
+        return "ok" if met else "busy" if busy or self.busy else "short"
+
+    def line(self, busy):
+        """Return name, figure, bound, verdict and frames/s, tab-separated."""
+        figure = "-" if self.figure is None else f"{self.figure:.3f}" if self.figure < 1000 else f"{self.figure:.0f}"
+        bound = "-" if self.bound is None else f"{'<=' if self.at_most else '>='}{self.bound}"
+        return "\t".join((self.name, figure, bound, self.verdict(busy), f"{self.frames_per_second:.0f}"))
 
 
-def measures(sizes=(256, 1024), rbm_sizes=(100, 1024), dims=None, rbm_dim=RBM_DIM):
-    """Yield one Measure after the other.
+def step_measures(dims, sizes=(256, 1024)):
+    """Yield Measures of SGD and NG-SGD.
 
     Parameters
     ----------
-    sizes, rbm_sizes : tuple of int
-        Minibatches of network and RBM.
-    dims : list of int or None
-        Layers; the paper's for None.
-    rbm_dim : int
-        Visible and hidden units.
+    dims : list of int
+        Layers.
+    sizes : tuple of int
+        Minibatches.
     """
-    dims = DIMS if dims is None else dims
     for n in sizes:
-        x, targets = _data(n, dims)
+        x, targets = random_data(n, dims)
         sgd, natural = (
             make_optimizer(Network(init_network(dims)), OptimizerOptions(optimizer=kind)) for kind in ("sgd", "ngsgd")
         )
@@ -70,7 +72,7 @@ def measures(sizes=(256, 1024), rbm_sizes=(100, 1024), dims=None, rbm_dim=RBM_DI
         def step(optimizer=sgd, x=x, targets=targets):
             optimizer.step(x, targets, LEARN_RATE)
 
-        ratio, seconds = compare(step, _network_products(dims, n))
+        ratio, seconds = compare(step, network_products(dims, n))
         yield Measure(f"sgd/products {n}", ratio, 0.90, False, n / seconds)
         other = _torch_step(dims, x, targets)
         ratio = compare(step, other)[0] if other else None
@@ -79,12 +81,14 @@ def measures(sizes=(256, 1024), rbm_sizes=(100, 1024), dims=None, rbm_dim=RBM_DI
             natural.step(x[:16], targets[:16], LEARN_RATE)
         ratio, seconds = compare(lambda s=step, o=natural: _repeat(s, o), lambda s=step: _repeat(s))
         yield Measure(f"ngsgd/sgd time {n}", 1 / ratio, 1.2 if n < 1024 else 1.12, True, STEPS * n / seconds)
-    for n in rbm_sizes:
-        rbm, rng = Rbm.from_component(init_rbm(rbm_dim, rbm_dim, "bern")), np.random.default_rng(0)
-        v = rng.random((n, rbm_dim), dtype=np.float32)
-        ratio, seconds = compare(
-            lambda r=rbm, v=v, g=rng: r.step(v, LEARN_RATE, 0.9, 2e-4, g), _rbm_products(rbm_dim, n)
-        )
+
+
+def rbm_measures(dim, sizes=(100, 1024)):
+    """Yield Measures of CD-1 with `dim` visible and hidden units, for each minibatch size."""
+    for n in sizes:
+        rbm, rng = Rbm.from_component(init_rbm(dim, dim, "bern")), np.random.default_rng(0)
+        v = rng.random((n, dim), dtype=np.float32)
+        ratio, seconds = compare(lambda r=rbm, v=v, g=rng: r.step(v, LEARN_RATE, 0.9, 2e-4, g), _rbm_products(dim, n))
         yield Measure(f"rbm/products {n}", ratio, 0.75, False, n / seconds)
 
 
@@ -117,12 +121,13 @@ def _repeat(step, *optimizer):
         step(*optimizer)
 
 
-def _data(n, dims):
+def random_data(n, dims):
+    """Return a minibatch of noise, and its targets."""
     rng = np.random.default_rng(0)
     return rng.standard_normal((n, dims[0]), dtype=np.float32), rng.integers(0, dims[-1], n).astype(np.int32)
 
 
-def _network_products(dims, n):
+def network_products(dims, n):
     """Return a function that does the matrix products of one step, and nothing else."""
     weights = [np.zeros((rows, columns), np.float32) for columns, rows in zip(dims[:-1], dims[1:], strict=True)]
     values = [np.zeros((n, dim), np.float32) for dim in dims]
@@ -154,17 +159,24 @@ def _rbm_products(dim, n):
     return products
 
 
+def torch_model(dims):
+    """Return the sigmoid network in PyTorch, on one thread; its last layer is linear."""
+    import torch
+
+    torch.set_num_threads(1)
+    layers = [
+        part for pair in zip(dims[:-1], dims[1:], strict=True) for part in (torch.nn.Linear(*pair), torch.nn.Sigmoid())
+    ]
+    return torch.nn.Sequential(*layers[:-1])
+
+
 def _torch_step(dims, x, targets):
     """Return the same step in PyTorch, or None where it is not installed."""
     try:
         import torch
     except ImportError:
         return None
-    torch.set_num_threads(1)
-    layers = [
-        part for pair in zip(dims[:-1], dims[1:], strict=True) for part in (torch.nn.Linear(*pair), torch.nn.Sigmoid())
-    ]
-    model, loss = torch.nn.Sequential(*layers[:-1]), torch.nn.CrossEntropyLoss(reduction="sum")
+    model, loss = torch_model(dims), torch.nn.CrossEntropyLoss(reduction="sum")
     optimizer = torch.optim.SGD(model.parameters(), lr=LEARN_RATE)
     x, targets = torch.from_numpy(x), torch.from_numpy(targets.astype(np.int64))
 
