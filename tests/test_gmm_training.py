@@ -13,12 +13,13 @@ from pymavg.gmm.accumulate import GmmStats, accumulate
 from pymavg.gmm.align_job import Aligner, align_all, equal_aligner
 from pymavg.gmm.align_options import AlignOptions
 from pymavg.gmm.alignments import read_job_alignments, write_alignments
-from pymavg.gmm.build_tree import TreeOptions, build_tree, monophone_tree
+from pymavg.gmm.build_tree import TreeOptions, build_tree
 from pymavg.gmm.estimate import UpdateOptions, mix_up, pdf_occupancy, update
 from pymavg.gmm.first_model import AlignmentConverter, monophone_model, tree_model
 from pymavg.gmm.graphs import compile_graphs
 from pymavg.gmm.job_data import JobData, write_features, write_graphs
 from pymavg.gmm.questions import find_questions
+from pymavg.gmm.tree_roots import monophone_tree
 from pymavg.gmm.tree_stats import accumulate_tree_stats, frame_keys
 from pymavg.kaldi.gmm import read_model
 from pymavg.kaldi.transitions import TransitionModel, read_transition_model

@@ -5,9 +5,11 @@ import pytest
 from gmm_data import alignments, features, lang_of
 
 from pymavg.errors import PymavgError
-from pymavg.gmm.build_tree import LeafMerger, TreeOptions, build_tree, monophone_tree
+from pymavg.gmm.build_tree import TreeOptions, build_tree
 from pymavg.gmm.c_random import c_random, choice, name_seed
+from pymavg.gmm.merge_leaves import LeafMerger
 from pymavg.gmm.questions import find_questions
+from pymavg.gmm.tree_roots import monophone_tree
 from pymavg.gmm.tree_stats import (
     ABSENT,
     TreeStats,

@@ -1,6 +1,6 @@
 """Phonetic decision trees from statistics: greedy splitting by questions, then merging of similar leaves.
 
-Sources: BuildTree and GetStubMap of Kaldi's tree/build-tree.cc, SplitDecisionTree and ClusterEventMapRestrictedByMap of
+Sources: BuildTree of Kaldi's tree/build-tree.cc, SplitDecisionTree and ClusterEventMapRestrictedByMap of
 tree/build-tree-utils.cc. A leaf's gain by all questions about one key comes from one matrix product: questions × values
 of the key, times the sums for each value.
 """
@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pymavg.errors import PymavgError
+from pymavg.gmm.merge_leaves import LeafMerger
+from pymavg.gmm.tree_roots import pdf_classes, stub_map
 from pymavg.gmm.tree_stats import ABSENT, gaussian_loglike
 from pymavg.kaldi.tree import PDF_CLASS, Constant, ContextDependency, Split, Table
 
@@ -80,7 +82,7 @@ def build_tree(stats, questions, roots, topology, options, width=3, central=1):
     PymavgError
         When the statistics hold phones that no root has.
     """
-    num_classes = {phone: len({s.forward_class for s in topology.states(phone)} - {-1}) for phone in topology.phones}
+    num_classes = pdf_classes(topology)
     stub, num_leaves = stub_map(roots, num_classes, central)
     leaves = _initial_leaves(stats, stub, num_leaves)
     fixed = [phone for _, split, phones in roots if not split for phone in phones]
@@ -99,46 +101,6 @@ def build_tree(stats, questions, roots, topology, options, width=3, central=1):
         "leaves": len(renumber),
     }
     return ContextDependency(width, central, root), report
-
-
-def stub_map(roots, num_classes, central):
-    """Return (node, number of leaves): the tree that asks only for the root, and for the pdf class where not shared."""
-    counter = iter(range(sum(len(phones) * 8 for _, _, phones in roots)))
-
-    def one(shared, phones):
-        if shared:
-            return Constant(next(counter))
-        classes = range(max(num_classes[phone] for phone in phones))
-        return Table(PDF_CLASS, tuple(Constant(next(counter)) for _ in classes))
-
-    def several(roots):
-        if len(roots) == 1:
-            shared, _, phones = roots[0]
-            return one(shared, phones)
-        highest = max(max(phones) for _, _, phones in roots)
-        if all(len(phones) == 1 for _, _, phones in roots) and len(roots) <= 2 * highest:
-            children = {phones[0]: one(shared, phones) for shared, _, phones in roots}
-            return Table(central, tuple(children.get(phone) for phone in range(highest + 1)))
-        first, second = roots[: len(roots) // 2], roots[len(roots) // 2 :]
-        yes = frozenset(phone for _, _, phones in first for phone in phones)
-        return Split(central, yes, several(first), several(second))
-
-    node = several(roots)
-    return node, next(counter)
-
-
-def monophone_tree(topology, sets=None):
-    """Return the tree without context: one leaf for each pdf class of each phone, or of each set of phones.
-
-    Parameters
-    ----------
-    topology : Topology
-    sets : list of lists of int, optional
-        Phones that share their pdfs (lang/phones/sets.int).
-    """
-    num_classes = {phone: len({s.forward_class for s in topology.states(phone)} - {-1}) for phone in topology.phones}
-    roots = [(False, False, phones) for phones in sets or [[phone] for phone in topology.phones]]
-    return ContextDependency(1, 0, stub_map(roots, num_classes, 0)[0])
 
 
 def _initial_leaves(stats, stub, num_leaves):
@@ -260,56 +222,6 @@ def _merge_leaves(stats, leaves, grower, options):
     for root, merger in zip(finals, mergers, strict=True):
         merged |= {leaf.answer: root[group].answer for leaf, group in zip(root, merger.groups(), strict=True)}
     return merged
-
-
-class LeafMerger:
-    """Merges the two closest of some clusters, again and again (ClusterBottomUp in Kaldi's tree/cluster-utils.cc).
-
-    Parameters
-    ----------
-    points : float64 (n, 1 + 2 D)
-        Frames, Σ x and Σ x² of each.
-
-    Attributes
-    ----------
-    alive : bool (n,)
-        Which clusters are left.
-    cheapest : float
-        Loss of log-likelihood by the next merge; infinite when one cluster is left.
-    """
-
-    def __init__(self, points):
-        self._points, self._loglike = points.copy(), gaussian_loglike(points)
-        self.alive = np.ones(len(points), bool)
-        self._member_of = np.arange(len(points))
-        self._cost = np.full((len(points), len(points)), np.inf)  # below the diagonal
-        for i in range(len(points)):
-            self._update(i)
-        self._find_cheapest()
-
-    def merge(self):
-        """Do the cheapest merge; the higher number remains."""
-        kept, gone = self._pair
-        self._points[kept] += self._points[gone]
-        self._loglike[kept] = gaussian_loglike(self._points[kept])
-        self._member_of[self._member_of == gone] = kept
-        self.alive[gone] = False
-        self._cost[gone], self._cost[:, gone] = np.inf, np.inf
-        self._update(kept)
-        self._find_cheapest()
-
-    def groups(self):
-        """Return the cluster of each point, numbered from 0."""
-        return np.unique(self._member_of, return_inverse=True)[1].tolist()
-
-    def _update(self, i):
-        cost = self._loglike[i] + self._loglike - gaussian_loglike(self._points + self._points[i])
-        cost[~self.alive] = np.inf
-        self._cost[i, :i], self._cost[i + 1 :, i] = cost[:i], cost[i + 1 :]
-
-    def _find_cheapest(self):
-        self._pair = np.unravel_index(np.argmin(self._cost), self._cost.shape)
-        self.cheapest = self._cost[self._pair]
 
 
 def _graft(node, leaves, renumber):

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from pymavg.data.pipeline import FeaturePipeline
-from pymavg.gmm.build_tree import monophone_tree
 from pymavg.gmm.first_model import monophone_model
+from pymavg.gmm.tree_roots import monophone_tree
 from pymavg.graph.lang import Lang
 from pymavg.kaldi.gmm import write_model
 from pymavg.kaldi.transitions import TransitionModel
