@@ -12,7 +12,13 @@ import pytest
 
 from pymavg.nnet.cuda_kernels import ELEMENTWISE, PREAMBLE
 
-CTYPES = {"float32": "float", "uint32": "unsigned int", "float64": "double", "int32": "int"}
+CTYPES = {
+    "float32": "float",
+    "uint32": "unsigned int",
+    "float64": "double",
+    "int32": "int",
+    "uint64": "unsigned long long",
+}
 HOST_CUDA = r"""
 #include <cmath>
 #include <pthread.h>

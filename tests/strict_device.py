@@ -175,27 +175,39 @@ def _argument(value):
     return {np.int32: ctypes.c_int, np.float64: ctypes.c_double}[type(value)](value)
 
 
-def _matrix(pointer, rows, columns, leading):
+def _matrix(pointer, rows, columns, leading, code):
     """The column-major matrix at an address, as a NumPy view."""
-    flat = (ctypes.c_float * (leading * columns)).from_address(pointer)
-    return np.frombuffer(flat, np.float32).reshape(columns, leading).T[:rows]
+    flat = (code * (leading * columns)).from_address(pointer)
+    return np.frombuffer(flat, code).reshape(columns, leading).T[:rows]
 
 
 class Cublas:
-    def __init__(self):
-        self.mode = 0
-
-    def setPointerMode(self, handle, mode):  # noqa: N802
-        self.mode = mode
-
-    def gemmEx(self, handle, op_a, op_b, m, n, k, alpha, a, ta, lda, b, tb, ldb, beta, c, tc, ldc, compute, algo):  # noqa: N802
-        assert (ta, tb, tc, algo) == (0, 0, 0, -1)
-        assert compute in (68, 75, 77)
-        alpha, beta = (np.frombuffer((ctypes.c_float * 1).from_address(p), np.float32)[0] for p in (alpha, beta))
-        first = _matrix(a, k, m, lda).T if op_a else _matrix(a, m, k, lda)
-        second = _matrix(b, n, k, ldb).T if op_b else _matrix(b, k, n, ldb)
-        out = _matrix(c, m, n, ldc)
+    def gemm_ex(self, op_a, op_b, m, n, k, alpha, a, b, beta, c, kind, strides, compute, on_device):
+        assert compute == 70 if kind else compute in (68, 75, 77)
+        code, dtype = ((ctypes.c_float, np.float32), (ctypes.c_double, np.float64))[kind]
+        alpha, beta = (np.frombuffer((code * 1).from_address(p), dtype)[0] for p in (alpha, beta))
+        lda, ldb, ldc = strides
+        first = _matrix(a, k, m, lda, code).T if op_a else _matrix(a, m, k, lda, code)
+        second = _matrix(b, n, k, ldb, code).T if op_b else _matrix(b, k, n, ldb, code)
+        out = _matrix(c, m, n, ldc, code)
         out[...] = alpha * (first @ second) + (beta * out if beta else 0)
+
+
+class Stream:
+    def __init__(self, non_blocking=False):
+        assert non_blocking
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def record(self):
+        return "event"
+
+    def wait_event(self, event):
+        assert event == "event"
 
 
 class Module:
@@ -208,7 +220,7 @@ class Module:
     def __init__(self):
         self.waits = 0
         self.linalg = SimpleNamespace(solve=_guard(np.linalg.solve))
-        self.cuda = SimpleNamespace(device=SimpleNamespace(get_cublas_handle=lambda: 0))
+        self.cuda = SimpleNamespace(Stream=Stream, get_current_stream=lambda: Stream(True))
 
     def asarray(self, host, dtype=None):
         host = host._hidden if isinstance(host, StrictArray) else host

@@ -69,7 +69,7 @@ def test_simple(golden):
     rescaled = dict(read_matrices(f"ark:{golden('ng_sgd/simple/alpha_rescaled.ark')}"))
     for key, x in read_matrices(f"ark:{golden('ng_sgd/simple/in.ark')}"):
         assert relative(precondition(np, x.astype(float), float(alphas[key])), plain[key]) < 1e-5
-        SimplePreconditioner(np, float(alphas[key])).precondition_(x)
+        SimplePreconditioner(np, float(alphas[key])).apply_(x)
         assert relative(x, rescaled[key]) < 1e-5
 
 

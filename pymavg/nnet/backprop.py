@@ -51,17 +51,42 @@ class Optimizer:
         """
         if len(x) == 0:
             return
-        net, retention = self.net, self.options.dropout_retention
+        renewed = self.phase() is not False
+        self.forward(x, targets, weights)
+        self.backward(learn_rate)
+        if renewed:
+            self.renew()
+        self.count()
+
+    def key(self):
+        """Return the number that this step's dropout masks follow from, one for each layer."""
+        return (self.seed << 40) + ((self.steps + 1) << 8) & 0xFFFFFFFFFFFFFFFF
+
+    def phase(self):
+        """Return what the next step is like: False, or True where it ends in `renew`; None: unlike all others."""
+        return False
+
+    def count(self):
+        """Count a step; for work that is replayed elsewhere, all that is done here."""
         self.steps += 1
-        key = (self.seed << 40) + (self.steps << 8)  # of this step's dropout masks, one for each layer
+
+    def renew(self):
+        """Do what belongs to a step but is not needed before the next `backward`."""
+
+    def forward(self, x, targets, weights=None, key=None):
+        """Compute outputs, loss and its derivative; `key` may lie on the device (uint64 (1,))."""
+        net, self._key = self.net, self.key() if key is None else key
         inputs = net.workspace("x", len(x), net.input_dim)
         inputs[...] = x  # an update may use its input up
-        outputs = net.propagate(inputs, retention, key)
-        delta = outputs.pop()
-        loss.derive_(net, delta, targets, weights, self.options.objective_function, self.stats)
-        for k in reversed(range(len(net.layers))):
+        self._outputs = net.propagate(inputs, self.options.dropout_retention, self._key)
+        loss.derive_(net, self._outputs[-1], targets, weights, self.options.objective_function, self.stats)
+
+    def backward(self, learn_rate):
+        """Change all layers after `forward`, the last first; `learn_rate` may be a 0-d array on the device."""
+        *outputs, delta = self._outputs
+        for k in reversed(range(len(self.net.layers))):
             y = outputs.pop()
-            below = self._derivative_below(k, y, delta, key) if k > 0 else None
+            below = self._derivative_below(k, y, delta, self._key) if k > 0 else None
             self.update(k, y, delta, learn_rate)
             delta = below
 

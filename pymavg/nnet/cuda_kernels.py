@@ -45,6 +45,13 @@ ELEMENTWISE = {
         "float32 correction, float32 weight",
         "float c = correction - decay * weight; correction = c; weight = keep * weight + c",
     ),
+    "key_words": (  # splitmix64, operations.key_words
+        "uint64 key",
+        "uint32 low, uint32 high",
+        "unsigned long long z = key + 0x9E3779B97F4A7C15ull; z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull; "
+        "z = (z ^ (z >> 27)) * 0x94D049BB133111EBull; z ^= z >> 31; low = (unsigned int)z; "
+        "high = (unsigned int)(z >> 32)",
+    ),
     "scale_add": ("float32 keep, float32 b, float32 factor", "float32 a", "a = keep * a + factor * b"),
 }
 

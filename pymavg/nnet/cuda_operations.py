@@ -10,10 +10,9 @@ from pymavg.nnet.cuda_kernels import ELEMENTWISE, PREAMBLE, ROW_KERNELS, ROWS, T
 from pymavg.nnet.fisher import Renewal, forgetting
 from pymavg.nnet.operations import Operations, key_words
 
-FLOAT32, DEFAULT_ALGORITHM = 0, -1  # CUDA_R_32F, CUBLAS_GEMM_DEFAULT
-NO_TRANSPOSE, TRANSPOSE = 0, 1
-HOST_POINTERS, DEVICE_POINTERS = 0, 1
+KINDS = {np.dtype(np.float32): 0, np.dtype(np.float64): 1}  # CUDA_R_32F, CUDA_R_64F
 COMPUTE = {"float32": 68, "bf16": 75, "tf32": 77}  # CUBLAS_COMPUTE_32F, _32F_FAST_16BF, _32F_FAST_TF32
+COMPUTE_DOUBLE = 70  # CUBLAS_COMPUTE_64F
 
 
 class CudaOperations(Operations):
@@ -23,8 +22,7 @@ class CudaOperations(Operations):
     ----------
     xp : module
         `cupy`.
-    cublas : module
-        `cupy_backends.cuda.libs.cublas`.
+    cublas : pymavg.nnet.cublas.Cublas
     precision : {"float32", "tf32", "bf16"}
         In which products are computed; operands and results are float32 in memory, sums are accumulated in float32.
     """
@@ -40,55 +38,58 @@ class CudaOperations(Operations):
         self._row_kernels = {name: rows.get_function(name) for name in ROW_KERNELS}
         small = xp.RawModule(code=FISHER, options=("--std=c++14",))
         self._renew, self._orthonormalise = (small.get_function(name) for name in ("renew", "orthonormalise"))
-        self._constants = {}
+        self._constants, self._ones, self._streams = {}, xp.ones(0, np.float32), []
 
     def gemm(self, a, b, out, alpha=1.0, beta=0.0, trans_a=False, trans_b=False):
         """Set out = alpha op(a) op(b) + beta out by one cuBLAS call."""
         # cuBLAS counts by columns: out' = alpha op(b)' op(a)' + beta out', and a C-contiguous x in memory is its x'.
         (rows, columns), inner = out.shape, a.shape[0] if trans_a else a.shape[1]
-        handle = self.xp.cuda.device.get_cublas_handle()
         on_device = isinstance(alpha, self.xp.ndarray) or isinstance(beta, self.xp.ndarray)
-        factors = [self._factor(x, on_device) for x in (alpha, beta)]
-        pointers = [x.data.ptr if on_device else x.ctypes.data for x in factors]
-        self._cublas.setPointerMode(handle, DEVICE_POINTERS if on_device else HOST_POINTERS)
-        try:
-            self._cublas.gemmEx(
-                handle,
-                TRANSPOSE if trans_b else NO_TRANSPOSE,
-                TRANSPOSE if trans_a else NO_TRANSPOSE,
-                columns,
-                rows,
-                inner,
-                pointers[0],
-                b.data.ptr,
-                FLOAT32,
-                b.shape[1],
-                a.data.ptr,
-                FLOAT32,
-                a.shape[1],
-                pointers[1],
-                out.data.ptr,
-                FLOAT32,
-                columns,
-                self._compute,
-                DEFAULT_ALGORITHM,
-            )
-        finally:
-            self._cublas.setPointerMode(handle, HOST_POINTERS)
+        factors = [self._factor(x, on_device, out.dtype) for x in (alpha, beta)]
+        at = [x.data.ptr if on_device else x.ctypes.data for x in factors]
+        compute = self._compute if out.dtype == np.float32 else COMPUTE_DOUBLE
+        matrices = at[0], b.data.ptr, a.data.ptr, at[1], out.data.ptr, KINDS[out.dtype]
+        strides = b.shape[1], a.shape[1], columns
+        self._cublas.gemm_ex(int(trans_b), int(trans_a), columns, rows, inner, *matrices, strides, compute, on_device)
 
-    def _factor(self, value, on_device):
-        """Return a factor as a float32 scalar array, on the side where cuBLAS is to look for it."""
+    def _factor(self, value, on_device, dtype):
+        """Return a factor as a scalar array, on the side where cuBLAS is to look for it."""
         if isinstance(value, self.xp.ndarray):
-            return value.astype(np.float32)
+            return value.astype(dtype)
         if not on_device:
-            return np.array(value, np.float32)
-        if value not in self._constants:
-            self._constants[value] = self.xp.full((), value, np.float32)
-        return self._constants[value]
+            return np.array(value, dtype)
+        if (value, dtype) not in self._constants:
+            self._constants[value, dtype] = self.xp.full((), value, dtype)
+        return self._constants[value, dtype]
+
+    def product(self, a, b):
+        """Return a b; either may be the transpose of an array in C order."""
+        wide = b if b.ndim == 2 else b[:, None]
+        (left, trans_a), (right, trans_b) = (_in_order(x) for x in (a, wide))
+        out = self.xp.empty((a.shape[0], wide.shape[1]), a.dtype)
+        self.gemm(left, right, out, trans_a=trans_a, trans_b=trans_b)
+        return out if b.ndim == 2 else out[:, 0]
+
+    def concurrently(self, works):
+        """Call functions, each on a stream of its own; the current stream waits for all of them."""
+        cuda = self.xp.cuda
+        self._streams += [cuda.Stream(non_blocking=True) for _ in works[len(self._streams) :]]
+        current, ends = cuda.get_current_stream(), []
+        begun = current.record()
+        for stream, work in zip(self._streams, works, strict=False):
+            stream.wait_event(begun)
+            with stream:
+                work()
+                ends.append(stream.record())
+        for end in ends:
+            current.wait_event(end)
 
     def add_rows_(self, vector, matrix, alpha, beta=1.0, weights=None):
         """Set vector = beta vector + alpha matrix' weights, as a product of matrices."""
-        weights = self.xp.ones(len(matrix), np.float32) if weights is None else weights
+        if weights is None:
+            if len(self._ones) < len(matrix):
+                self._ones = self.xp.ones(len(matrix), np.float32)
+            weights = self._ones[: len(matrix)]
         self.gemm(weights[None], matrix, vector[None], alpha, beta)
 
     def scale_add_(self, a, keep, b, factor):
@@ -120,11 +121,19 @@ class CudaOperations(Operations):
 
     def dropout_(self, y, retention, key):
         """Keep each element with probability `retention`, divided by it; else 0."""
-        self._kernels["dropout"](retention, *key_words(key), y)
+        self._kernels["dropout"](retention, *self._key_words(key), y)
 
     def sample_hidden(self, a, bias, sample, key):
         """Set a = sigmoid(a + bias) and sample = 1 with that probability, else 0."""
-        self._kernels["sample_hidden"](bias, *key_words(key), a, sample)
+        self._kernels["sample_hidden"](bias, *self._key_words(key), a, sample)
+
+    def _key_words(self, key):
+        """Return operations.key_words(key); of a key on the device, uint64 (1,), there."""
+        if not isinstance(key, self.xp.ndarray):
+            return key_words(key)
+        low, high = (self.xp.empty(1, np.uint32) for _ in range(2))
+        self._kernels["key_words"](key, low, high)
+        return low, high
 
     def softmax_xent_(self, a, targets, weights, stats):
         """Set a to weights (softmax(a) - target) and add to `stats`; posteriors take the plain formulas."""
@@ -168,6 +177,13 @@ class CudaOperations(Operations):
         if len(root_e) > LARGEST_RANK:
             return super().reorthonormalise(factor, root_e, suspect)
         turn = self.xp.empty((len(root_e), len(root_e)), np.float64)
-        arguments = np.int32(len(root_e)), factor @ factor.T, root_e, suspect, turn
+        arguments = np.int32(len(root_e)), self.product(factor, factor.T), root_e, suspect, turn
         self._orthonormalise((1,), (THREADS,), arguments)
-        return turn @ factor
+        return self.product(turn, factor)
+
+
+def _in_order(matrix):
+    """Return (matrix in C order, whether it is to be transposed)."""
+    if matrix.flags.c_contiguous:
+        return matrix, False
+    return matrix.T, True

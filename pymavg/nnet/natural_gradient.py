@@ -45,13 +45,31 @@ class OnlinePreconditioner:
         self.rank = min(rank, self.dim - 1)
         self.alpha, self.history, self.period = alpha, num_samples_history, update_period
         self.d, self.rho = (self.xp.full(shape, EPSILON, np.float64) for shape in (self.rank, ()))
-        self.updates = self.skipped = 0
+        self.updates = self.skipped = self._rows = 0
         self.started = False
+        self.factor = self.xp.zeros((self.rank, self.dim), np.float64)
+        self.weight = self.xp.zeros((self.rank, dim), self.dtype)
+        self.bias = self.xp.zeros(self.rank, self.dtype) if ones else None
         self._set_factor(to_device(self.xp, self._first_factor()))
+        shapes = {"j": self.factor.shape, "k": (self.rank, self.rank), "l": (self.rank, self.rank), "total": ()}
+        self._moments = {name: self.xp.zeros(shape, np.float64) for name, shape in shapes.items()}
         self._buffers = {}
 
+    @property
+    def due(self):
+        """Return whether the estimate is renewed with the present minibatch."""
+        return self.updates < UPDATES_BEFORE_PERIOD or self.skipped >= self.period - 1
+
     def precondition_(self, x):
-        """Replace the rows of x by the preconditioned ones (before gamma).
+        """Do `apply_`, and renew the estimate where that is due; results as of `apply_`."""
+        result = self.apply_(x)
+        if self.due:
+            self.renew()
+        self.count()
+        return result
+
+    def apply_(self, x):
+        """Replace the rows of x by the preconditioned ones (before gamma); keep what a due renewal needs.
 
         Parameters
         ----------
@@ -71,7 +89,7 @@ class OnlinePreconditioner:
         if self.rank > 0:
             if not self.started:
                 self._start(x, total)
-            x, last = self._apply_(x, total)
+            last = self._project_out_(x, total)
         else:
             last = self.xp.ones(len(x), self.dtype) if self.ones else None
         squares = self.operations.row_squares(x)
@@ -81,24 +99,29 @@ class OnlinePreconditioner:
         gamma = self.xp.sqrt(self.xp.where(after > 0, total / self.xp.where(after > 0, after, 1.0), 1.0))
         return gamma, squares, last
 
-    def _apply_(self, x, total):
+    def _project_out_(self, x, total):
+        """Set X = X - (X W') W; return its unstored last column."""
         h = self._project(x)
-        due = self.updates < UPDATES_BEFORE_PERIOD or self.skipped >= self.period - 1
-        update = self._moments(h, x, total) if due else None
+        if self.due:
+            self._keep_moments(h, x, total)
         self.operations.gemm(h, self.weight, x, -1.0, 1.0)
-        last = 1 - h @ self.bias if self.ones else None
-        if due:
-            self._update(*update)
+        return 1 - self.operations.product(h, self.bias) if self.ones else None
+
+    def count(self):
+        """Count a call, its renewal included; for work that is replayed elsewhere, all that is done here."""
+        if self.rank == 0:
+            return
+        if self.due:
+            self.updates, self.skipped = self.updates + 1, 0
         else:
             self.skipped += 1
-        return x, last
 
     def _start(self, x, total):
         """Three updates on the first minibatch, from a fixed start, before it is preconditioned."""
         self.started = True
         for _ in range(3):
-            self._update(*self._moments(self._project(x), x, total))
-        self.updates = 0
+            self._keep_moments(self._project(x), x, total)
+            self.renew()
 
     def _project(self, x):
         """Return H = X W', (N, r)."""
@@ -108,34 +131,41 @@ class OnlinePreconditioner:
             h += self.bias
         return h
 
-    def _moments(self, h, x, total):
-        """Return N, |X|_F^2, and in float64 J = H'X (r x D), K = JJ' and L = H'H (r x r).
+    def _keep_moments(self, h, x, total):
+        """Keep N, |X|_F^2, and in float64 J = H'X (r x D), K = JJ' and L = H'H (r x r), each always in the same place.
 
         The product is taken of H over a power of two near the size of an element of X: no digit changes, and the
         squares of large inputs do not overflow float32.
         """
-        xp = self.xp
+        xp, ops = self.xp, self.operations
         size = xp.log2(xp.where(total > 0, total, 1.0) / (len(x) * self.dim)) / 2
         scale = xp.exp2(xp.clip(xp.rint(size), -120, 120))
         scaled = h * (1 / scale).astype(h.dtype)
         j = self._workspace("j", self.rank, x.shape[1])
-        self.operations.gemm(scaled, x, j, trans_a=True)
-        j, wide = j.astype(np.float64), scaled.astype(np.float64)
+        ops.gemm(scaled, x, j, trans_a=True)
+        wide = scaled.astype(np.float64)
+        kept = self._moments
+        kept["j"][:, : x.shape[1]] = j
         if self.ones:
-            j = xp.concatenate([j, wide.sum(axis=0)[:, None]], axis=1)
-        j *= scale
+            kept["j"][:, -1] = wide.sum(axis=0)
+        kept["j"] *= scale
         wide *= scale
-        return len(x), total, j, j @ j.T, wide.T @ wide
+        kept["k"][...] = ops.product(kept["j"], kept["j"].T)
+        kept["l"][...] = ops.product(wide.T, wide)
+        kept["total"][...] = total
+        self._rows = len(x)
 
-    def _update(self, n, total, j, k, l):  # noqa: E741 (the paper's letter)
-        """Renew d, rho and W from one minibatch: W' = A (J + c diag(q) W), of which A and c diag(q) are small."""
-        ops = self.operations
-        new = ops.renew_fisher(self.d, self.rho, k, l, total, n, self.dim, self.alpha, self.history)
-        factor = new.mix @ (j + new.keep[:, None] * self.factor)
+    def renew(self):
+        """Renew d, rho and W from the moments kept: W' = A (J + c diag(q) W), of which A and c diag(q) are small."""
+        if self.rank == 0:
+            return
+        ops, kept = self.operations, self._moments
+        moments = kept["k"], kept["l"], kept["total"], self._rows
+        new = ops.renew_fisher(self.d, self.rho, *moments, self.dim, self.alpha, self.history)
+        factor = ops.product(new.mix, kept["j"] + new.keep[:, None] * self.factor)
         self._set_factor(ops.reorthonormalise(factor, new.root_e, new.suspect))
-        self.d, self.rho = new.d, new.rho
-        self.updates += 1
-        self.skipped = 0
+        if new.d is not self.d:  # a device changes them where they are
+            self.d[...], self.rho[...] = new.d, new.rho
 
     def _first_factor(self):
         """Return the start of W: row i of R has entries at columns i, i + r, i + 2r, ..., the first a little larger."""
@@ -148,9 +178,10 @@ class OnlinePreconditioner:
         return rows / np.sqrt(2 + self.alpha * (dim + r) / dim)  # = E^(1/2) R for d = rho
 
     def _set_factor(self, factor):
-        self.factor = factor
-        self.weight = self.xp.ascontiguousarray(factor[:, : self.dim - self.ones], self.dtype)
-        self.bias = self.xp.ascontiguousarray(factor[:, -1], self.dtype) if self.ones else None
+        self.factor[...] = factor
+        self.weight[...] = factor[:, : self.weight.shape[1]]
+        if self.ones:
+            self.bias[...] = factor[:, -1]
 
     def _workspace(self, name, rows, columns):
         held = self._buffers.get(name)
@@ -165,19 +196,19 @@ class OnlinePreconditioner:
         if not (low >= EPSILON and low > 0.9 * DELTA * d.max(initial=0)):
             raise FloatingPointError(f"Fisher estimate out of bounds: rho {rho}, d {d}")
         root = root_of_e(d, rho, self.alpha, self.dim)
-        gram = to_host(self.factor @ self.factor.T) / np.outer(root, root)
+        gram = to_host(self.operations.product(self.factor, self.factor.T)) / np.outer(root, root)
         return np.abs(gram - np.eye(self.rank)).max(initial=0)
 
     def state(self):
         """Return the estimate as named host arrays."""
         counts = np.array([self.updates, self.skipped, self.started], np.int64)
         arrays = {"W": self.factor, "d": self.d, "rho": self.rho}
-        return {**{name: to_host(a) for name, a in arrays.items()}, "counts": counts}
+        return {**{name: np.array(to_host(a)) for name, a in arrays.items()}, "counts": counts}
 
     def load_state(self, state):
         """Take over what `state` returned."""
-        factor, self.d, rho = (to_device(self.xp, np.array(state[name], np.float64)) for name in ("W", "d", "rho"))
+        factor, d, rho = (to_device(self.xp, np.array(state[name], np.float64)) for name in ("W", "d", "rho"))
         self._set_factor(factor)
-        self.rho = rho.reshape(())
+        self.d[...], self.rho[...] = d, rho.reshape(())
         self.updates, self.skipped = int(state["counts"][0]), int(state["counts"][1])
         self.started = bool(state["counts"][2])

@@ -36,8 +36,8 @@ class NaturalGradientSgd(Optimizer):
         """See `Optimizer.update`."""
         layer, ops = self.net.layers[k], self.net.operations
         into, out = self.preconditioners[k]
-        gamma_in, squares_in, last = into.precondition_(x)
-        gamma_out, squares_out, _ = out.precondition_(delta)
+        gamma_in, squares_in, last = into.apply_(x)
+        gamma_out, squares_out, _ = out.apply_(delta)
         scale = gamma_in * gamma_out
         rate = learn_rate * layer.learn_rate_coef
         change = scale * self.net.xp.sqrt(squares_in * squares_out).sum()
@@ -46,6 +46,22 @@ class NaturalGradientSgd(Optimizer):
         ops.add_rows_(layer.bias, delta, -learn_rate * layer.bias_learn_rate_coef * step, 1.0, last)
         if layer.max_norm > 0:
             ops.limit_rows_(layer.weight, layer.max_norm)
+
+    def renew(self):
+        """Renew the Fisher estimates from what `backward` kept; it may be done beside the next `forward`."""
+        self.net.operations.concurrently([p.renew for pair in self.preconditioners for p in pair])
+
+    def phase(self):
+        """See `Optimizer.phase`."""
+        first = self.preconditioners[0][0]
+        return first.due if getattr(first, "started", False) else None
+
+    def count(self):
+        """See `Optimizer.count`."""
+        super().count()
+        for pair in self.preconditioners:
+            for preconditioner in pair:
+                preconditioner.count()
 
     def _max_change_factor(self, change, rate, n):
         options = self.options

@@ -27,6 +27,15 @@ class Operations:
         out *= beta
         out += product
 
+    def product(self, a, b):
+        """Return a b, of matrices, or of a matrix and a vector."""
+        return a @ b
+
+    def concurrently(self, works):
+        """Call functions that do not depend on each other; a device may do them at the same time."""
+        for work in works:
+            work()
+
     def add_rows_(self, vector, matrix, alpha, beta=1.0, weights=None):
         """Set vector = beta vector + alpha (sum of the rows of matrix, each times its weight)."""
         total = matrix.sum(axis=0) if weights is None else weights @ matrix

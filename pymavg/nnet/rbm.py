@@ -157,8 +157,8 @@ class Rbm:
         """Return all state beside theta as named host arrays."""
         last = np.nan if self._last_rate is None else self._last_rate
         return {
-            "correction": to_host(self.correction),
-            "rate_scale": to_host(self.rate_scale),
+            "correction": np.array(to_host(self.correction)),
+            "rate_scale": np.array(to_host(self.rate_scale)),
             "last_rate": np.array(last),
         }
 

@@ -1,5 +1,7 @@
 """Stochastic gradient descent with nnet1's momentum, penalties and order of operations."""
 
+import numpy as np
+
 from pymavg.backend import to_device, to_host
 from pymavg.nnet.backprop import Optimizer
 
@@ -48,7 +50,7 @@ class Sgd(Optimizer):
         """See `Optimizer.state`."""
         state = super().state()
         if self.corrections is not None:
-            state["correction"] = to_host(self.correction)
+            state["correction"] = np.array(to_host(self.correction))
         return state
 
     def load_state(self, state):

@@ -19,7 +19,7 @@ class SimplePreconditioner:
     def __init__(self, xp, alpha=4.0, ones=False):
         self.xp, self.alpha, self.ones = xp, alpha, ones
 
-    def precondition_(self, x):
+    def apply_(self, x):
         """Replace the rows of x by the preconditioned ones; results as of OnlinePreconditioner, with gamma 1."""
         xp = self.xp
         wide = x.astype(xp.float64)
@@ -30,6 +30,12 @@ class SimplePreconditioner:
         q *= xp.sqrt(xp.where(after > 0, norm / xp.where(after > 0, after, 1.0), 1.0))
         x[...] = q[:, : x.shape[1]]
         return 1.0, (q**2).sum(axis=1), q[:, -1].astype(x.dtype) if self.ones else None
+
+    def renew(self):
+        """Renew nothing."""
+
+    def count(self):
+        """Count nothing."""
 
     def state(self):
         """Return no state."""
