@@ -12,6 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from pymavg.decoding.links import Links, grown, prune, settle
+
 
 class Graph(NamedTuple):
     """A decoding graph as arrays: arcs sorted by state, in each state those with a transition-id first."""
@@ -33,28 +35,6 @@ class Pruning(NamedTuple):
     min_active: int
     beam_delta: float
     prune_interval: int
-
-
-class Links(NamedTuple):
-    """Links between tokens, grouped by the frame they lead into: emitting ones first, then epsilons."""
-
-    source: np.ndarray  # (L,) int32 token number
-    target: np.ndarray  # (L,) int32 token number
-    arc: np.ndarray  # (L,) int32 arc of the graph
-    slack: np.ndarray  # (L,) float64
-
-
-@njit(cache=True)
-def _grown(links, used, wanted):
-    """Return `links` with room for `wanted` more after the first `used`."""
-    if used + wanted <= links.arc.size:
-        return links
-    size = max(2 * links.arc.size, used + wanted)
-    source, target = np.empty(size, np.int32), np.empty(size, np.int32)
-    arc, slack = np.empty(size, np.int32), np.empty(size, np.float64)
-    for k in range(used):  # slice assignment takes 4 s to compile
-        source[k], target[k], arc[k], slack[k] = links.source[k], links.target[k], links.arc[k], links.slack[k]
-    return Links(source, target, arc, slack)
 
 
 @njit(cache=True)
@@ -191,65 +171,6 @@ def _link_epsilons(graph, state, cost, limit, slot, links, used):
 
 
 @njit(cache=True)
-def _settle(links, low, high, kept, cost, beam, source_base, target_base):
-    """Turn the costs of links low..high into slacks, move those within the lattice beam to `kept`; return their end.
-
-    Token numbers within the frames become global ones.
-    """
-    for k in range(low, high):
-        slack = links.slack[k] - cost[links.target[k]]
-        if slack <= beam:
-            links.source[kept] = links.source[k] + source_base
-            links.target[kept] = links.target[k] + target_base
-            links.arc[kept], links.slack[kept] = links.arc[k], slack
-            kept += 1
-    return kept
-
-
-@njit(cache=True)
-def _prune(links, tokens, emitting, ends, last, extra, beam):
-    """Drop what lies on no path within `beam` and renumber the tokens, in place.
-
-    Frame f has tokens tokens[f] .. tokens[f+1], emitting links ends[f] .. emitting[f+1] and epsilon links from there to
-    ends[f+1]. `extra` (tokens,) is how much worse than the best path the best path through a token is: set for the
-    tokens of frame `last`, infinite before.
-    """
-    for f in range(last, -1, -1):
-        changed = True
-        while changed:  # epsilon links within a frame are in no certain order
-            changed = False
-            for k in range(ends[f + 1] - 1, emitting[f + 1] - 1, -1):
-                through = extra[links.target[k]] + links.slack[k]
-                if through <= beam and through < extra[links.source[k]]:
-                    extra[links.source[k]] = through
-                    changed = True
-        for k in range(ends[f], emitting[f + 1]):
-            through = extra[links.target[k]] + links.slack[k]
-            if through <= beam and through < extra[links.source[k]]:
-                extra[links.source[k]] = through
-    number = np.empty(extra.size, np.int32)
-    n = kept = begin = token = 0
-    for f in range(last + 1):
-        for token in range(begin, tokens[f + 1]):
-            number[token] = n
-            n += extra[token] < np.inf
-        begin, tokens[f + 1] = tokens[f + 1], n
-    begin = 0
-    for f in range(last + 1):
-        middle, end = emitting[f + 1], ends[f + 1]
-        for k in range(begin, end):
-            if k == middle:
-                emitting[f + 1] = kept
-            if extra[links.target[k]] + links.slack[k] <= beam:
-                links.source[kept], links.target[kept] = number[links.source[k]], number[links.target[k]]
-                links.arc[kept], links.slack[kept] = links.arc[k], links.slack[k]
-                kept += 1
-        if middle == end:
-            emitting[f + 1] = kept
-        begin, ends[f + 1] = end, kept
-
-
-@njit(cache=True)
 def _final_costs(graph, state):
     """Return (final cost of each token, True), or (zeros, False) where none is in a final state."""
     final = np.empty(state.size, np.float64)
@@ -313,17 +234,17 @@ def search(graph, start, loglikes, scale, pruning):
     for f in range(num_frames + 1):
         if f > 0:  # frame 0 has the start token only
             cutoff, beam = _cutoff(cost[:n], pruning)
-            links = _grown(links, used, _count_arcs(graph.first, graph.middle, state[:n], cost[:n], cutoff))
+            links = grown(links, used, _count_arcs(graph.first, graph.middle, state[:n], cost[:n], cutoff))
             n, used, limit = _emit(
                 graph, loglikes[f - 1], scale, state[:n], cost[:n], cutoff, beam, new_state, new_cost, slot, links, used
             )
         middle = used
         n = _close(graph, new_state, new_cost, n, limit, slot, stack, waiting)
-        links = _grown(links, used, _count_arcs(graph.middle, graph.first[1:], new_state[:n], new_cost[:n], limit))
+        links = grown(links, used, _count_arcs(graph.middle, graph.first[1:], new_state[:n], new_cost[:n], limit))
         used = _link_epsilons(graph, new_state[:n], new_cost[:n], limit, slot, links, used)
         source_base = tokens[f - 1] if f > 0 else 0
-        emitting[f + 1] = _settle(links, ends[f], middle, ends[f], new_cost, lattice_beam, source_base, tokens[f])
-        used = _settle(links, middle, used, emitting[f + 1], new_cost, lattice_beam, tokens[f], tokens[f])
+        emitting[f + 1] = settle(links, ends[f], middle, ends[f], new_cost, lattice_beam, source_base, tokens[f])
+        used = settle(links, middle, used, emitting[f + 1], new_cost, lattice_beam, tokens[f], tokens[f])
         tokens[f + 1], ends[f + 1] = tokens[f] + n, used
         for j in range(n):
             slot[new_state[j]] = -1
@@ -332,11 +253,11 @@ def search(graph, start, loglikes, scale, pruning):
             break
         if f % pruning.prune_interval == 0 and 0 < f < num_frames:
             extra = _extra(tokens[f + 1], np.zeros(n), np.inf)
-            _prune(links, tokens, emitting, ends, f, extra, lattice_beam)
+            prune(links, tokens, emitting, ends, f, extra, lattice_beam)
             used = ends[f + 1]
     final, reached = _final_costs(graph, state[:n])
     extra = _extra(tokens[num_frames + 1], cost[:n] + final, lattice_beam)
     if n > 0:
-        _prune(links, tokens, emitting, ends, num_frames, extra, lattice_beam)
+        prune(links, tokens, emitting, ends, num_frames, extra, lattice_beam)
         final = final[extra[extra.size - n :] < np.inf]
     return links, tokens, ends, final, reached
