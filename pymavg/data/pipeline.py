@@ -103,8 +103,13 @@ class FeaturePipeline:
         if not Path(model).is_dir():
             raise PymavgError(f"{model}: no such directory; a model directory expected")
         present = {path.name for path in Path(model).iterdir()}
-        network = not gmm and "final.mat" not in present and bool(
-            {"final.nnet", "final.feature_transform"} & present or not any(name.endswith(".mdl") for name in present)
+        network = (
+            not gmm
+            and "final.mat" not in present
+            and bool(
+                {"final.nnet", "final.feature_transform"} & present
+                or not any(name.endswith(".mdl") for name in present)
+            )
         )
 
         def options(name, defaults):
