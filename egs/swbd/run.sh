@@ -37,12 +37,18 @@ stages: 0 corpus; 1 data preparation, dictionary; 2 lang, language model, G; 3 e
   5 monophone; 6 tri1 (deltas); 7 tri2; 8 tri3 (LDA+MLLT); 9 tri4 (SAT); 10 features for the DNN, train/CV split;
   11 RBM pretraining; 12 DNN, NG-SGD with averaging; 13 sMBR; 14 decode; 15 score, RESULTS.md"
 
+invocation="./run.sh $*"
 . ./path.sh
 . ./cmd.sh
 . utils/parse_options.sh
+[ $# -eq 0 ] || { echo "$0: unexpected argument '$1' (--help explains)" >&2; exit 1; }
 
 conf=${conf:-conf/$corpus.conf}
-full_gmm=${full_gmm:-$([ "$corpus" = ldc ] && echo true || echo false)}
+case $corpus in
+  mini) full_gmm=${full_gmm:-false} ;;
+  ldc) full_gmm=${full_gmm:-true} ;;
+  *) echo "$0: --corpus $corpus: expected mini or ldc" >&2; exit 1 ;;
+esac
 nj=${nj:-$(nproc)}
 . local/stages.sh
 # shellcheck source=egs/swbd/conf/mini.conf
@@ -79,6 +85,7 @@ fi
 
 if stage 2 "lang, language model, G"; then
   need 1 "$data/train_nodev/text" "$data/local/dict/lexicon.txt"
+  [ -n "$fisher" ] || echo "$0: no --fisher: the language model is that of the training transcripts alone"
   utils/prepare_lang.sh "$data/local/dict" "<unk>" "$data/local/lang" "$lang"
   local/swbd1_train_lms.sh --order "$lm_order" --dev-text "$data/train_dev/text" \
     "$data/train_nodev/text" "$data/local/dict/lexicon.txt" "$data/local/lm"
@@ -167,12 +174,12 @@ if stage 14 "decode"; then
   for system in mono $gmm; do
     utils/mkgraph.sh "$lang_test" "$exp/$system" "$exp/$system/graph_sw1_tg"
     for part in train_dev eval2000; do
-      steps/decode.sh --nj "$nj" --cmd "$decode_cmd" --config conf/decode.conf --skip-scoring true \
+      steps/decode.sh --nj "$nj" --cmd "$decode_cmd" "${decode_opts[@]}" --skip-scoring true \
         "$exp/$system/graph_sw1_tg" "$data/$part" "$exp/$system/decode_${part}_sw1_tg"
     done
   done
   for part in train_dev eval2000; do
-    steps/nnet/decode.sh --nj "$nj" --cmd "$decode_cmd" --config conf/decode_dnn.conf --skip-scoring true \
+    steps/nnet/decode.sh --nj "$nj" --cmd "$decode_cmd" "${decode_opts[@]}" --skip-scoring true \
       "$exp/$gmm/graph_sw1_tg" "$data/fbank/$part" "$exp/dnn/decode_${part}_sw1_tg"
   done
   finish
@@ -187,4 +194,4 @@ if stage 15 "score, RESULTS.md"; then
   done
   finish
 fi
-local/show_wer.sh "$exp"
+[ "$stop_stage" -lt 15 ] || local/show_wer.sh --results "$dir/RESULTS.md" --command "$invocation" "$exp"
