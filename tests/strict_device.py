@@ -4,8 +4,13 @@
 conversion raise TypeError, as on a device. `xp` has the functions of the array interface. Kernels given to
 `ElementwiseKernel` and `RawModule` are the real CUDA C, compiled for the host by the C++ compiler; `cublas` reads
 matrices through their pointers, column by column. `xp.waits` counts what would make the host wait for the device.
+
+CUDA graphs are modelled too: while a stream is captured, every operation is recorded and its effects are taken back;
+a replay does the same operations on the same memory. What is launched on a stream of its own is done only when
+somebody waits for it, so that a missing wait shows.
 """
 
+import contextlib
 import ctypes
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
@@ -16,6 +21,86 @@ from host_cuda import HOST_CUDA, build, elementwise_library
 from pymavg.nnet.cuda_kernels import ELEMENTWISE, PREAMBLE
 
 
+class Capture:
+    """The operations recorded so far, and what memory held before them."""
+
+    def __init__(self):
+        self.operations, self.before, self.kept = [], [], []
+
+    def end(self):
+        for array, held in reversed(self.before):
+            array[...] = held
+        return Graph(self)
+
+
+class Graph:
+    def __init__(self, capture):
+        self.operations, self.kept = capture.operations, capture.kept
+
+    def launch(self):
+        stream = Stream.current[-1]
+        if stream is None:
+            self.run()
+        else:
+            stream.queue.append(self.run)
+
+    def run(self):
+        for operation in self.operations:
+            operation()
+
+
+capture = None  # the one under way
+
+
+def do(operation, changes=(), result=False):
+    """Do an operation that changes some arrays, or whose value is wanted; record it while a graph is captured."""
+    if capture is None:
+        return operation()
+    capture.before += [(array, array.copy()) for array in changes]
+    value = operation()
+    if isinstance(value, np.ndarray | np.generic) and result:
+        value = np.asarray(value)
+        capture.operations.append(lambda: value.__setitem__(..., operation()))
+        capture.kept.append(value)
+    else:
+        capture.operations.append(operation)
+    return value
+
+
+class Stream:
+    current = [None]  # None: the default stream, on which all is done at once
+
+    def __init__(self, non_blocking=False):
+        assert non_blocking
+        self.queue = []
+
+    def __enter__(self):
+        self.current.append(self)
+
+    def __exit__(self, *_):
+        self.current.pop()
+
+    def begin_capture(self):
+        global capture
+        assert capture is None
+        capture = Capture()
+
+    def end_capture(self):
+        global capture
+        ended, capture = capture, None
+        return ended.end()
+
+    def record(self):
+        return self
+
+    def wait_event(self, event):
+        event.synchronize()
+
+    def synchronize(self):
+        while self.queue:
+            self.queue.pop(0)()
+
+
 class StrictArray:
     """An array on the device."""
 
@@ -23,11 +108,14 @@ class StrictArray:
 
     def __init__(self, hidden):
         self._hidden = hidden
+        if capture:
+            capture.kept.append(hidden)
 
     def __array__(self, *args, **kwargs):
         raise TypeError("implicit conversion of a device array to NumPy")
 
     def get(self):
+        assert capture is None, "a copy to the host in a captured graph"
         xp.waits += 1
         return self._hidden.copy()
 
@@ -45,13 +133,16 @@ class StrictArray:
         return len(self._hidden)
 
     def __getitem__(self, index):
-        return StrictArray(np.asarray(self._hidden[_unwrap(index)]))
+        hidden, index = self._hidden, _unwrap(index)
+        return _wrap(do(lambda: hidden[index], result=True))
 
     def __setitem__(self, index, value):
-        self._hidden[_unwrap(index)] = _unwrap(value)
+        hidden, index, value = self._hidden, _unwrap(index), _unwrap(value)
+        do(lambda: hidden.__setitem__(index, value), [hidden])
 
     def _wait(kind):  # noqa: N805
         def convert(self):
+            assert capture is None, "a wait in a captured graph"
             xp.waits += 1
             return kind(self._hidden)
 
@@ -63,11 +154,11 @@ class StrictArray:
 
 def _binary(name):
     def method(self, other):
-        result = getattr(self._hidden, name)(_unwrap(other))
+        hidden, other = self._hidden, _unwrap(other)
         if name.startswith("__i"):
-            self._hidden = result
+            do(lambda: getattr(hidden, name)(other), [hidden])
             return self
-        return _wrap(result)
+        return _wrap(do(lambda: getattr(hidden, name)(other), result=True))
 
     return method
 
@@ -91,8 +182,8 @@ for _name in [
         setattr(StrictArray, _form.format(_name), _binary(_form.format(_name)))
 for _name in ["lt", "le", "gt", "ge", "eq", "ne"]:
     setattr(StrictArray, f"__{_name}__", _binary(f"__{_name}__"))
-StrictArray.__neg__ = lambda self: _wrap(-self._hidden)
-StrictArray.__invert__ = lambda self: _wrap(~self._hidden)
+StrictArray.__neg__ = lambda self: xp.negative(self)
+StrictArray.__invert__ = lambda self: xp.invert(self)
 StrictArray.__hash__ = None
 
 
@@ -114,7 +205,8 @@ def _wrap(value):
 
 def _guard(function):
     def call(*args, **kwargs):
-        return _wrap(function(*map(_unwrap, args), **{k: _unwrap(v) for k, v in kwargs.items()}))
+        args, kwargs = [_unwrap(a) for a in args], {k: _unwrap(v) for k, v in kwargs.items()}
+        return _wrap(do(lambda: function(*args, **kwargs), result=True))
 
     return call
 
@@ -128,6 +220,9 @@ class ElementwiseKernel:
         self.function = getattr(elementwise_library(), name)
 
     def __call__(self, *args):
+        do(lambda: self.run(*args), [_unwrap(a) for a in args[self.count_in :]])
+
+    def run(self, *args):
         outputs = [_unwrap(a) for a in args[self.count_in :]]
         shape = outputs[0].shape
         arrays = []
@@ -154,6 +249,9 @@ class RawModule:
         assert name in self.names
 
         def launch(grid, block, args):
+            do(lambda: start(grid, args), [a._hidden for a in args if isinstance(a, StrictArray)])
+
+        def start(grid, args):
             values = [_argument(a) for a in args]
             self.library.set_threads(self.threads)
 
@@ -185,29 +283,18 @@ class Cublas:
     def gemm_ex(self, op_a, op_b, m, n, k, alpha, a, b, beta, c, kind, strides, compute, on_device):
         assert compute == 70 if kind else compute in (68, 75, 77)
         code, dtype = ((ctypes.c_float, np.float32), (ctypes.c_double, np.float64))[kind]
-        alpha, beta = (np.frombuffer((code * 1).from_address(p), dtype)[0] for p in (alpha, beta))
+        factors = [np.frombuffer((code * 1).from_address(p), dtype) for p in (alpha, beta)]
+        factors = factors if on_device else [np.array(f) for f in factors]  # captured by value
         lda, ldb, ldc = strides
         first = _matrix(a, k, m, lda, code).T if op_a else _matrix(a, m, k, lda, code)
         second = _matrix(b, n, k, ldb, code).T if op_b else _matrix(b, k, n, ldb, code)
         out = _matrix(c, m, n, ldc, code)
-        out[...] = alpha * (first @ second) + (beta * out if beta else 0)
 
+        def multiply():
+            alpha, beta = factors[0][0], factors[1][0]
+            out[...] = alpha * (first @ second) + (beta * out if beta else 0)
 
-class Stream:
-    def __init__(self, non_blocking=False):
-        assert non_blocking
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        pass
-
-    def record(self):
-        return "event"
-
-    def wait_event(self, event):
-        assert event == "event"
+        do(multiply, [out])
 
 
 class Module:
@@ -220,7 +307,12 @@ class Module:
     def __init__(self):
         self.waits = 0
         self.linalg = SimpleNamespace(solve=_guard(np.linalg.solve))
-        self.cuda = SimpleNamespace(Stream=Stream, get_current_stream=lambda: Stream(True))
+        null = Stream(True)
+        self.cuda = SimpleNamespace(
+            Stream=Stream,
+            get_current_stream=lambda: Stream.current[-1] or null,
+            using_allocator=lambda allocator: contextlib.nullcontext(),
+        )
 
     def asarray(self, host, dtype=None):
         host = host._hidden if isinstance(host, StrictArray) else host

@@ -64,17 +64,18 @@ class Block:
     weights: object = None
     used: np.ndarray | None = None
 
-    def utterances_of(self, rows):
-        """Return the names of the utterances that some rows belong to."""
-        index = np.unique(np.searchsorted(self.starts, to_host(rows), side="right") - 1)
-        return [self.utterances[i] for i in index]
-
     def order(self, rng, minibatch_size, randomizer_size):
         """Return the rows in training order, int32 on the host."""
         if self.used is None:
             return frame_order(rng, self.starts, minibatch_size, randomizer_size)
         starts = np.searchsorted(self.used, self.starts)
         return self.used[frame_order(rng, starts, minibatch_size, randomizer_size)]
+
+
+def names_of(utterances, starts, rows):
+    """Return the names of those of a block's utterances that some rows belong to; waits for the device."""
+    index = np.unique(np.searchsorted(starts, to_host(rows), side="right") - 1)
+    return [utterances[i] for i in index]
 
 
 def used_frames(lengths, weights):

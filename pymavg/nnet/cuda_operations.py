@@ -9,6 +9,7 @@ from pymavg.nnet.cuda_fisher import FISHER, LARGEST_RANK
 from pymavg.nnet.cuda_kernels import ELEMENTWISE, PREAMBLE, ROW_KERNELS, ROWS, THREADS
 from pymavg.nnet.fisher import Renewal, forgetting
 from pymavg.nnet.operations import Operations, key_words
+from pymavg.nnet.workspaces import Workspaces
 
 KINDS = {np.dtype(np.float32): 0, np.dtype(np.float64): 1}  # CUDA_R_32F, CUDA_R_64F
 COMPUTE = {"float32": 68, "bf16": 75, "tf32": 77}  # CUBLAS_COMPUTE_32F, _32F_FAST_16BF, _32F_FAST_TF32
@@ -89,6 +90,7 @@ class CudaOperations(Operations):
         if weights is None:
             if len(self._ones) < len(matrix):
                 self._ones = self.xp.ones(len(matrix), np.float32)
+                Workspaces.replaced += 1
             weights = self._ones[: len(matrix)]
         self.gemm(weights[None], matrix, vector[None], alpha, beta)
 

@@ -9,6 +9,7 @@ import numpy as np
 from pymavg.backend import to_device
 from pymavg.errors import PymavgError
 from pymavg.nnet.dispatch import operations
+from pymavg.nnet.workspaces import Workspaces
 
 
 class FeatureTransform:
@@ -49,7 +50,7 @@ class FeatureTransform:
         self._shift = to_device(xp, np.broadcast_to(shift, dim), dtype)
         self._offsets = to_device(xp, self.offsets)
         self._operations = operations(xp, dtype)
-        self._buffer = None
+        self._workspace = Workspaces(xp, self.dtype)
 
     def output_dim(self, input_dim):
         """Return the length of an output vector for frames of length `input_dim`."""
@@ -84,9 +85,7 @@ class FeatureTransform:
                 f"feature transform: for {len(self._scale) // len(self.offsets)} features a frame, the data have "
                 f"{feats.shape[1]}; it was made from other features"
             )
-        if self._buffer is None or self._buffer.shape[0] < n or self._buffer.shape[1] != dim:
-            self._buffer = self.xp.empty((n, dim), self.dtype)
-        out = self._buffer[:n]
+        out = self._workspace("out", n, dim)
         if first is None:
             first, last = self.xp.zeros_like(rows), self.xp.full_like(rows, len(feats) - 1)
         self._operations.gather(feats, rows, first, last, self._offsets, self._scale, self._shift, out)

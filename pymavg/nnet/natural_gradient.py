@@ -11,6 +11,7 @@ import numpy as np
 
 from pymavg.backend import to_device, to_host
 from pymavg.nnet.fisher import DELTA, EPSILON, root_of_e
+from pymavg.nnet.workspaces import Workspaces
 
 UPDATES_BEFORE_PERIOD = 10  # so many calls update the estimate each, only then does the period count
 
@@ -53,7 +54,7 @@ class OnlinePreconditioner:
         self._set_factor(to_device(self.xp, self._first_factor()))
         shapes = {"j": self.factor.shape, "k": (self.rank, self.rank), "l": (self.rank, self.rank), "total": ()}
         self._moments = {name: self.xp.zeros(shape, np.float64) for name, shape in shapes.items()}
-        self._buffers = {}
+        self._workspace = Workspaces(self.xp, self.dtype)
 
     @property
     def due(self):
@@ -182,12 +183,6 @@ class OnlinePreconditioner:
         self.weight[...] = factor[:, : self.weight.shape[1]]
         if self.ones:
             self.bias[...] = factor[:, -1]
-
-    def _workspace(self, name, rows, columns):
-        held = self._buffers.get(name)
-        if held is None or held.shape[0] < rows:
-            held = self._buffers[name] = self.xp.empty((rows, columns), self.dtype)
-        return held[:rows]
 
     def self_test(self):
         """Return the largest deviation of the rows of R from orthonormality; raise where rho or d is out of bounds."""

@@ -13,6 +13,7 @@ from pymavg.backend import to_device, to_host
 from pymavg.errors import PymavgError
 from pymavg.kaldi import nnet1
 from pymavg.nnet.dispatch import operations
+from pymavg.nnet.workspaces import Workspaces
 
 ACTIVATIONS = {"sigmoid": "Sigmoid", "tanh": "Tanh", "relu": "Relu", "softmax": "Softmax"}
 
@@ -70,7 +71,7 @@ class Network:
             Layer(*views, activation, affine.learn_rate_coef, affine.bias_learn_rate_coef, affine.max_norm)
             for views, (affine, activation) in zip(self.views(self.theta), parts, strict=True)
         ]
-        self._buffers = {}
+        self.workspace = Workspaces(xp, self.dtype)
 
     def views(self, flat):
         """Return [(weight, bias)] of each layer as views into an array of theta's length and order."""
@@ -90,13 +91,6 @@ class Network:
     def output_dim(self):
         """Number of outputs (pdfs)."""
         return self.layers[-1].weight.shape[0]
-
-    def workspace(self, name, rows, columns):
-        """Return an uninitialised (rows, columns) array that keeps its memory from call to call."""
-        held = self._buffers.get(name)
-        if held is None or held.shape[0] < rows:
-            held = self._buffers[name] = self.xp.empty((rows, columns), self.dtype)
-        return held[:rows]
 
     def forward(self, x, retention=1.0, key=0):
         """Return the outputs before the softmax.

@@ -11,6 +11,7 @@ from pymavg.backend import to_device, to_host
 from pymavg.errors import PymavgError
 from pymavg.kaldi import nnet1
 from pymavg.nnet.dispatch import operations
+from pymavg.nnet.workspaces import Workspaces
 
 RESCUE_LEARN_RATE = 0.9
 MEAN_LIMITS = 1e-4, 1 - 1e-4  # of a visible unit's mean activation, for its first bias
@@ -52,13 +53,13 @@ class Rbm:
         self._d_weight, self._d_vis, self._d_hid = self._views(self.correction)
         self.stats = xp.zeros(3, xp.float64)
         self.rate_scale, self._last_rate = xp.ones(()), None
-        self._rows = 0
+        self._workspace = Workspaces(xp, self.dtype)
 
     def _views(self, flat):
         middle, end = self.hidden * self.visible, self.hidden * self.visible + self.visible
         return flat[:middle].reshape(self.hidden, self.visible), flat[middle:end], flat[end:]
 
-    def step(self, v, learn_rate, momentum, l2=0.0, rng=None, sample=None):
+    def step(self, v, learn_rate, momentum, l2=0.0, key=None, sample=None):
         """Train on one minibatch.
 
         Parameters
@@ -67,8 +68,8 @@ class Rbm:
             Data; not changed. An empty minibatch changes nothing.
         learn_rate, momentum, l2 : float
             dW = momentum dW + learn_rate (gradient / N - l2 W); biases without l2.
-        rng : numpy.random.Generator
-            Gives one number for the minibatch, of which all samples are a function.
+        key : int, or uint64 (1,) on the device
+            What all samples of the minibatch follow from.
         sample : (N, H) or None
             States of the hidden units to use in place of samples.
         """
@@ -76,13 +77,12 @@ class Rbm:
         if n == 0:
             return
         ops = self.operations
-        self._make_room(n)
-        vis, hid = self._vis[: 2 * n], self._hid[: 2 * n]  # data above, reconstruction below
-        vis[:n] = v
-        drawn = self._sample[:n]
+        vis, hid = self._workspace("vis", 2 * n, self.visible), self._workspace("hid", 2 * n, self.hidden)
+        drawn = self._workspace("sample", n, self.hidden)
+        vis[:n] = v  # data above, reconstruction below
         ops.gemm(vis[:n], self.weight, hid[:n], trans_b=True)
         if sample is None:
-            ops.sample_hidden(hid[:n], self.hid_bias, drawn, int(rng.integers(1 << 63)))
+            ops.sample_hidden(hid[:n], self.hid_bias, drawn, key)
         else:
             ops.activate_("sigmoid", hid[:n], self.hid_bias)
             drawn[...] = sample
@@ -96,9 +96,7 @@ class Rbm:
 
     def _update(self, vis, hid, learn_rate, momentum, l2):
         ops, n = self.operations, len(vis) // 2
-        if learn_rate != self._last_rate:  # a new step of the schedule ends the effect of earlier rescues
-            self._last_rate = learn_rate
-            self.rate_scale[...] = 1.0
+        self.set_rate(learn_rate)
         keep = 1.0
         if self.gaussian:
             learn_rate, momentum, keep = self._rescue(vis[:n], vis[n:], learn_rate, momentum)
@@ -110,6 +108,12 @@ class Rbm:
         ops.add_correction_(self.weight, self._d_weight, learn_rate * l2, keep)
         ops.scale_add_(self.vis_bias, keep, self._d_vis, 1.0)
         ops.scale_add_(self.hid_bias, keep, self._d_hid, 1.0)
+
+    def set_rate(self, learn_rate):
+        """Note the learning rate: a new step of the schedule ends the effect of earlier rescues."""
+        if learn_rate != self._last_rate:
+            self._last_rate = learn_rate
+            self.rate_scale[...] = 1.0
 
     def _rescue(self, data, recon, learn_rate, momentum):
         """Return (learn_rate, momentum, keep): unchanged and 1, or when the reconstruction explodes (0, 0, keep < 1).
@@ -140,13 +144,6 @@ class Rbm:
     def reset_stats(self):
         """Set the statistics to 0."""
         self.stats[...] = 0
-
-    def _make_room(self, n):
-        if self._rows < n:
-            self._rows = n
-            self._vis = self.xp.empty((2 * n, self.visible), self.dtype)
-            self._hid = self.xp.empty((2 * n, self.hidden), self.dtype)
-            self._sample = self.xp.empty((n, self.hidden), self.dtype)
 
     def _signs(self, n):
         signs = self.xp.ones(2 * n, self.dtype)

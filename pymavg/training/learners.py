@@ -1,8 +1,8 @@
 """What a worker trains: one interface over the network's optimisers and the RBM.
 
-A learner has `theta` (flat parameters), `momenta()` (flat, or None), `learn(block, rows, learn_rate, numbers)`,
-`measures()` (sums of loss, correct frames, frames since the last call), `loss_so_far()` (the first of them, left on the
-device), `state()` and `load_state(state)`.
+A learner has `theta` (flat parameters, an array of the module `xp`), `momenta()` (flat, or None),
+`learn(block, rows, learn_rate, numbers)`, `measures()` (sums of loss, correct frames, frames since the last call),
+`loss_so_far()` (the first of them, left on the device), `state()` and `load_state(state)`.
 """
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from pymavg.backend import to_host
 from pymavg.data.minibatches import generator
 from pymavg.nnet.loss import evaluate, new_stats
+from pymavg.training.captured import captured_steps
 
 FRAMES_PER_STEP = 500_000  # of RBM training, between two steps of momentum and learning rate
 MOMENTUM_FIRST, MOMENTUM_LAST, MOMENTUM_STEPS = 0.5, 0.9, 40
@@ -26,7 +27,8 @@ class FrameLearner:
 
     def __init__(self, optimizer, transform):
         self.optimizer, self.transform, self.net = optimizer, transform, optimizer.net
-        self.theta = self.net.theta
+        self.theta, self.xp = self.net.theta, self.net.xp
+        self.captured = captured_steps(self)
 
     def momenta(self):
         """Return the flat momentum, or None."""
@@ -34,8 +36,31 @@ class FrameLearner:
 
     def learn(self, block, rows, learn_rate, numbers):
         """Train on the minibatch of `rows` of `block`."""
+        key = self.optimizer.key() if self.optimizer.options.dropout_retention < 1 else None
+        if not (self.captured and self.captured.learn(block, rows, learn_rate, key)):
+            x, targets, weights = self._minibatch(block, rows)
+            self.optimizer.step(x, targets, learn_rate, weights)
+
+    def _minibatch(self, block, rows):
         x = self.transform.gather(block.feats, rows, block.first[rows], block.last[rows])
-        self.optimizer.step(x, block.targets[rows], learn_rate, weights_of(block, rows))
+        return x, block.targets[rows], None if block.weights is None else block.weights[rows]
+
+    def parts(self, block, rows, rate, key):
+        """Return the parts of the next step for captured.CapturedSteps: (what comes in turn, what runs beside)."""
+        optimizer = self.optimizer
+        phase = optimizer.phase()
+        if phase is None:
+            return None
+        key = key if optimizer.options.dropout_retention < 1 else None
+        in_turn = [
+            ("forward", lambda: optimizer.forward(*self._minibatch(block, rows), key)),
+            (("backward", phase), lambda: optimizer.backward(rate)),
+        ]
+        return in_turn, [("renew", optimizer.renew)] if phase else []
+
+    def count(self):
+        """Count a step that was replayed."""
+        self.optimizer.count()
 
     def is_sound(self):
         """Return whether the loss so far is finite, where that costs nothing: on the host."""
@@ -56,23 +81,22 @@ class FrameLearner:
         stats = new_stats(self.net.xp)
         while epoch.left:
             block, rows = epoch.take()
-            x = self.transform.gather(block.feats, rows, block.first[rows], block.last[rows])
-            objective = self.optimizer.options.objective_function
-            evaluate(self.net, x, block.targets[rows], weights_of(block, rows), objective, stats)
+            evaluate(self.net, *self._minibatch(block, rows), self.optimizer.options.objective_function, stats)
         return to_host(stats)
 
     def state(self):
         """Return the optimiser's state, theta not included."""
+        self._settle()
         return self.optimizer.state()
 
     def load_state(self, state):
         """Take over what `state` returned."""
+        self._settle()
         self.optimizer.load_state(state)
 
-
-def weights_of(block, rows):
-    """Return the weights (N,) of a minibatch, or None where all are 1."""
-    return None if block.weights is None else block.weights[rows]
+    def _settle(self):
+        if self.captured:
+            self.captured.settle()
 
 
 class RbmLearner:
@@ -94,8 +118,9 @@ class RbmLearner:
     def __init__(self, rbm, transform, below, l2, share, with_bug=True):
         self.rbm, self.transform, self.below = rbm, transform, below
         self.l2, self.share, self.with_bug = l2, share, with_bug
-        self.theta = rbm.theta
+        self.theta, self.xp = rbm.theta, rbm.xp
         self.frames = 0
+        self.captured = captured_steps(self)
 
     def momenta(self):
         """Return the flat momentum."""
@@ -103,12 +128,26 @@ class RbmLearner:
 
     def learn(self, block, rows, learn_rate, numbers):
         """Train on the minibatch of `rows` of `block`; `numbers` seed the samples."""
+        factor, momentum = rbm_schedule(self.frames * self.share, self.frames == 0, self.with_bug)
+        rate, key = learn_rate * factor, int(generator(*numbers).integers(1 << 63))
+        self._now = rate, momentum
+        self.rbm.set_rate(rate)
+        if not (self.captured and self.captured.learn(block, rows, rate, key)):
+            self._step(block, rows, key)
+        self.frames += len(rows)
+
+    def _step(self, block, rows, key):
         v = self.transform.gather(block.feats, rows, block.first[rows], block.last[rows])
         if self.below is not None:
             v = self.below.forward(v)
-        factor, momentum = rbm_schedule(self.frames * self.share, self.frames == 0, self.with_bug)
-        self.rbm.step(v, learn_rate * factor, momentum, self.l2, generator(*numbers))
-        self.frames += len(rows)
+        self.rbm.step(v, *self._now, self.l2, key)
+
+    def parts(self, block, rows, rate, key):
+        """Return the parts of the next step for captured.CapturedSteps; rate and momentum change too seldom to vary."""
+        return [(self._now, lambda: self._step(block, rows, key))], []
+
+    def count(self):
+        """Count nothing: `learn` does."""
 
     def is_sound(self):
         """Return whether the error so far is finite, where that costs nothing: on the host."""

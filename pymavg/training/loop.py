@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pymavg.data.shards import Epoch
+from pymavg.data.shards import Epoch, names_of
 from pymavg.options import warn
 from pymavg.training.progress import KINDS
 
@@ -82,11 +82,13 @@ class Worker:
                 with clock("compute"):
                     self.learner.learn(block, rows, learn_rate, (*self.numbers, self.pass_.done))
             except Exception as error:
-                error.add_note(f"in minibatch {self.pass_.done}: {_some(block.utterances_of(rows))}")
+                error.add_note(
+                    f"in minibatch {self.pass_.done}: {_some(names_of(block.utterances, block.starts, rows))}"
+                )
                 raise
             self.frames += len(rows)
             poll()
-            self.trail.append((self.pass_.done, block, rows, self.learner.loss_so_far()))
+            self.trail.append((self.pass_.done, block.utterances, block.starts, rows, self.learner.loss_so_far()))
             if not self.learner.is_sound():
                 self.trouble = self._place(-1)
                 break
@@ -109,8 +111,8 @@ class Worker:
         return int(lost[0]) if len(lost) else int(np.diff(losses, prepend=0.0).argmax())
 
     def _place(self, index):
-        number, block, rows, _ = self.trail[index]
-        return f"minibatch {number}: {_some(block.utterances_of(rows))}"
+        number, utterances, starts, rows, _ = self.trail[index]
+        return f"minibatch {number}: {_some(names_of(utterances, starts, rows))}"
 
 
 def _some(names):
