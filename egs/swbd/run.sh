@@ -152,7 +152,7 @@ fi
 if stage 11 "RBM pretraining"; then
   need 10 "$data/fbank/train_nodev/cmvn.scp"
   steps/nnet/pretrain_dbn.sh --cmd "$cuda_cmd" --num-workers "$num_workers" --use-gpu "$use_gpu" --seed "$seed" \
-    --config conf/dbn.conf --nn-depth "$dnn_depth" --hid-dim "$dnn_dim" "$data/fbank/train_nodev" "$exp/dnn_pretrain"
+    --config "$dbn_conf" --nn-depth "$dnn_depth" --hid-dim "$dnn_dim" "$data/fbank/train_nodev" "$exp/dnn_pretrain"
   finish
 fi
 
@@ -160,7 +160,7 @@ if stage 12 "DNN, NG-SGD with averaging over $num_workers workers"; then
   need 11 "$exp/dnn_pretrain/$dnn_depth.dbn"
   need 10 "$exp/${gmm}_ali_train_dev/ali.1.gz"
   steps/nnet/train.sh --cmd "$cuda_cmd" --num-workers "$num_workers" --use-gpu "$use_gpu" --seed "$seed" \
-    --config conf/dnn.conf --hid-layers 0 --dbn "$exp/dnn_pretrain/$dnn_depth.dbn" \
+    --config "$dnn_conf" --hid-layers 0 --dbn "$exp/dnn_pretrain/$dnn_depth.dbn" \
     --feature-transform "$exp/dnn_pretrain/final.feature_transform" \
     "$data/fbank/train_nodev" "$data/fbank/train_dev" "$lang" \
     "$exp/${gmm}_ali_train_nodev" "$exp/${gmm}_ali_train_dev" "$exp/dnn"
