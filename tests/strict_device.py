@@ -114,10 +114,17 @@ class StrictArray:
     def __array__(self, *args, **kwargs):
         raise TypeError("implicit conversion of a device array to NumPy")
 
-    def get(self):
+    def get(self, out=None):
         assert capture is None, "a copy to the host in a captured graph"
         xp.waits += 1
-        return self._hidden.copy()
+        if out is None:
+            return self._hidden.copy()
+        out[...] = self._hidden
+        return out
+
+    def set(self, host):
+        assert isinstance(host, np.ndarray)
+        self._hidden[...] = host
 
     @property
     def data(self):

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from pymavg.data.minibatches import frame_order, generator, minibatch_count, partition, partition_into_blocks
-from pymavg.data.shards import Epoch, Shard
+from pymavg.data.shards import Epoch, Shard, names_of
 from pymavg.errors import PymavgError
 
 LENGTHS = {f"u{i:02d}": n for i, n in enumerate([7, 30, 11, 25, 3, 18, 40, 9, 16, 21])}
@@ -110,7 +110,7 @@ def test_features_that_do_not_fit_are_named():
 
 def test_utterances_of_rows():
     block, _ = Epoch(shard(), None, 16).take()
-    assert block.utterances_of(np.array([0, 6, 7, FRAMES - 1])) == ["u00", "u01", "u09"]
+    assert names_of(block.utterances, block.starts, np.array([0, 6, 7, FRAMES - 1])) == ["u00", "u01", "u09"]
 
 
 def test_an_empty_shard_has_no_minibatches():

@@ -203,8 +203,9 @@ def test_pretraining_resumed_at_any_average_ends_bit_equal(corpus, tmp_path, mon
     assert not (tmp_path / "broken" / "checkpoint").exists()
 
 
-def test_a_streamed_shard_trains_too(corpus, tmp_path):
-    fit(corpus, tmp_path / "exp", memory_budget=10_000 / 2**30, virtual_workers=1)
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_a_streamed_shard_trains_too(corpus, tmp_path, dtype):
+    fit(corpus, tmp_path / "exp", memory_budget=10_000 / 2**30, shard_dtype=dtype)
     assert events(tmp_path / "exp", "epoch")[-1]["cv_accuracy"] > 55
 
 

@@ -87,4 +87,7 @@ class HostOperations(Operations):
 
     def gather(self, feats, rows, first, last, offsets, scale, shift, out):
         """Set out[n] = scale (feats at rows[n] + offsets, within first[n] ... last[n]) + shift."""
+        if feats.dtype != np.float32:  # float16 in memory, which Numba does not know
+            super().gather(feats, rows, first, last, offsets, scale, shift, out)
+            return
         kernels.gather(feats, rows, first, last, offsets, scale, shift, out)

@@ -27,7 +27,7 @@ class Replay:
         return name in self._graphs
 
     def capture(self, name, work):
-        """Record what `work()` queues, without doing it."""
+        """Record what `work()` queues, without doing it; the arrays it is given must live as long as the graph."""
         with self._xp.cuda.using_allocator(self._pool.malloc), self.stream:
             self.stream.begin_capture()
             try:

@@ -83,7 +83,7 @@ class CapturedSteps:
             self.last_rate = learn_rate
             self.rate.fill(learn_rate)
         if key is not None:
-            self.key.fill(key)
+            self.key.fill(np.uint64(key))
 
     def _captured(self, main, side):
         """Capture all parts of a step where one is missing; return whether they are there."""
