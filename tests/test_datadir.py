@@ -409,6 +409,16 @@ def test_combine(small, tmp_path):
     assert not (tmp_path / "bad").exists()
 
 
+def test_combine_of_sources_that_share_a_speaker(small, tmp_path, capsys):
+    for name, utt in ("a", "sw1-A_1"), ("b", "sw1-A_3"):
+        subset(small, [utt, "sw2-A_2"], tmp_path / name)
+        write(tmp_path / name, cmvn_scp=f"sw1-A {name}.ark:6\nsw2-A {name}.ark:60\n")
+    combine(tmp_path / "ab", [tmp_path / "a", tmp_path / "b"])
+    assert DataDir(tmp_path / "ab").spk2utt["sw1-A"] == ["sw1-A_1", "sw1-A_3"]
+    assert not (tmp_path / "ab/cmvn.scp").exists()  # statistics of neither part hold for the whole
+    assert "without cmvn.scp, as sources share speakers" in "".join(capsys.readouterr())
+
+
 def test_combine_gives_segments_to_whole_recordings(small, tmp_path):
     whole = write(tmp_path / "whole", utt2spk="zz zz\n", spk2utt="zz zz\n", wav_scp="zz z.wav\n", text="zz hi\n")
     combine(tmp_path / "all", [small, whole])

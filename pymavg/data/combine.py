@@ -11,7 +11,7 @@ def combine(target, sources):
     """Write the union of data directories.
 
     A table is made when all sources have it; one that some lack is left out, with a line. Where some have `segments`,
-    each whole recording of the others becomes a segment.
+    each whole recording of the others becomes a segment. cmvn.scp is left out when a speaker is in more than one source.
 
     Raises
     ------
@@ -19,12 +19,15 @@ def combine(target, sources):
         When two sources say different things of one utterance, speaker or recording.
     """
     parts = [DataDir(source) for source in sources]
-    names = [name for name in TABLES if any(part.has(name) for part in parts)]
+    names = [name for name in TABLES if name != "spk2utt" and any(part.has(name) for part in parts)]
+    speakers = [spk for part in parts for spk in part.spk2utt]
     tables = {}
     for name in names:
-        if name == "segments" or all(part.has(name) for part in parts):
+        if name == "cmvn.scp" and len(set(speakers)) < len(speakers):
+            log(f"{target}: without cmvn.scp, as sources share speakers; run steps/compute_cmvn_stats.sh {target}")
+        elif name == "segments" or all(part.has(name) for part in parts):
             tables[name] = _union(name, parts)
-        elif name != "spk2utt":
+        else:
             lacking = next(part.path for part in parts if not part.has(name))
             log(f"{target}: without {name}, which {lacking} lacks")
     members = group(tables["utt2spk"], tables["utt2spk"].__getitem__)
