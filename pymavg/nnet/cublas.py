@@ -9,12 +9,14 @@ import os
 
 from pymavg.errors import PymavgError
 
-WORKSPACE_BYTES = 16 << 20
+WORKSPACE_BYTES, SMALL_WORKSPACE_BYTES = 16 << 20, 1 << 20
+SMALL = 1 << 20  # elements of a result, up to which the small workspace will do
 SONAMES = ("libcublas.so.13", "libcublas.so.12")
 DEFAULT_ALGORITHM = -1  # CUBLAS_GEMM_DEFAULT
 POINTER, INT = ctypes.c_void_p, ctypes.c_int
 GEMM_EX = [POINTER, INT, INT, INT, INT, INT, POINTER, POINTER, INT, INT, POINTER, INT, INT, POINTER, POINTER]
 GEMM_EX += [INT, INT, INT, INT]
+_HANDLES = {}  # device number -> Cublas
 
 
 class Cublas:
@@ -63,15 +65,23 @@ class Cublas:
             Where alpha and beta lie.
         """
         handle, stream = self._handle, self._xp.cuda.get_current_stream().ptr
-        if stream not in self._workspaces:
-            self._workspaces[stream] = self._xp.cuda.alloc(WORKSPACE_BYTES)
-        self._call("cublasSetStream_v2", handle, POINTER(stream))
-        self._call(
-            "cublasSetWorkspace_v2", handle, POINTER(self._workspaces[stream].ptr), ctypes.c_size_t(WORKSPACE_BYTES)
-        )
+        self._call("cublasSetStream_v2", handle, POINTER(stream))  # which takes the workspace away
+        size = SMALL_WORKSPACE_BYTES if m * n <= SMALL else WORKSPACE_BYTES
+        if (stream, size) not in self._workspaces:
+            self._workspaces[stream, size] = self._xp.cuda.alloc(size)
+        workspace = POINTER(self._workspaces[stream, size].ptr)
+        self._call("cublasSetWorkspace_v2", handle, workspace, ctypes.c_size_t(size))
         self._call("cublasSetPointerMode_v2", handle, INT(on_device))
         matrices = (a, kind, strides[0], b, kind, strides[1], beta, c, kind, strides[2])
         self._call("cublasGemmEx", handle, op_a, op_b, m, n, k, alpha, *matrices, compute, DEFAULT_ALGORITHM)
+
+
+def cublas_of(xp):
+    """Return the Cublas of the current device; there is one for all networks."""
+    device = xp.cuda.runtime.getDevice()
+    if device not in _HANDLES:
+        _HANDLES[device] = Cublas(xp)
+    return _HANDLES[device]
 
 
 def _library(xp):

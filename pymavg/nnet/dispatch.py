@@ -25,8 +25,8 @@ def operations(xp, dtype, precision="float32"):
             raise PymavgError(f"--precision {precision} needs a GPU; use --precision float32")
         return HostOperations() if single else Operations(xp)
     if single and xp.__name__ == "cupy":
-        from pymavg.nnet.cublas import Cublas
+        from pymavg.nnet.cublas import cublas_of
         from pymavg.nnet.cuda_operations import CudaOperations
 
-        return CudaOperations(xp, Cublas(xp), precision)
+        return CudaOperations(xp, cublas_of(xp), precision)
     return Operations(xp)
