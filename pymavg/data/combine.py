@@ -11,7 +11,7 @@ def combine(target, sources):
     """Write the union of data directories.
 
     A table is made when all sources have it; one that some lack is left out, with a line. Where some have `segments`,
-    each whole recording of the others becomes a segment. cmvn.scp is left out when a speaker is in more than one source.
+    each whole recording of the others becomes a segment. cmvn.scp is left out when sources share a speaker.
 
     Raises
     ------
