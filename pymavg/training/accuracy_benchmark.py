@@ -29,6 +29,7 @@ HIDDEN = [512, 512, 512]
 MINIBATCH = 256
 EPOCHS = 3
 LOOKS = 10  # cross-validations an epoch
+CV_FRAMES = 20_000
 FINAL = 0.05  # last learning rate by first
 RATES = {"sgd": 0.008, "ngsgd": 0.016, "torch adam": 0.001}  # Adam's is for the mean over a minibatch, as usual
 
@@ -50,11 +51,11 @@ class Task:
             targets, classes = read_targets(data, alignments, options, lambda line: None)
             write_inputs(exp, options, data[0], alignments[0], targets[0])
             self.shards = []
-            for name, part in zip(data, targets, strict=True):
+            for name, part, most in zip(data, targets, (frames, CV_FRAMES), strict=True):
                 source, self.transform = frontend.open_frontend(exp, name, np)
                 chosen, total = [], 0
                 for utterance in np.random.default_rng(0).permutation(sorted(part.lengths)):
-                    if total < frames:
+                    if total < most:
                         chosen.append(str(utterance))
                         total += part.lengths[utterance]
                 self.shards.append(Shard(source, chosen, part.lengths, part.labels, np, source.dim))
