@@ -1,0 +1,1 @@
+../steps/score_sclite.sh
