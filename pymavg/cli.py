@@ -3,6 +3,7 @@
 import ast
 import importlib
 import importlib.util
+import os
 import pkgutil
 import sys
 from pathlib import Path
@@ -40,15 +41,28 @@ def main(argv=None):
         return 1
     try:
         module = importlib.import_module(f"pymavg.tools.{name.replace('-', '_')}")
-        return module.main(argv[1:]) or 0
+        status = module.main(argv[1:]) or 0
+        sys.stdout.flush()  # a full disk is to be told here, not when the interpreter ends
+        return status
     except PymavgError as error:
         print(f"ERROR ({name}): {error}", file=sys.stderr)
         return 1
     except BrokenPipeError:
-        return 1
+        return _give_up_output()
+    except OSError as error:
+        place = error.filename2 or error.filename or "standard output"
+        reason = error.strerror or error
+        print(f"ERROR ({name}): {place}: {reason}; check the name, disk space and permissions", file=sys.stderr)
+        return _give_up_output()
     except KeyboardInterrupt:
         print(f"ERROR ({name}): interrupted", file=sys.stderr)
         return 130
+
+
+def _give_up_output():
+    """Keep the interpreter from writing, when it ends, what could not be written; return the exit status."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    return 1
 
 
 if __name__ == "__main__":

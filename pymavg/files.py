@@ -61,6 +61,8 @@ def read_lines(path):
     except FileNotFoundError:
         raise PymavgError(f"{path}: no such file") from None
     except UnicodeDecodeError as error:
-        raise PymavgError(f"{path}: not UTF-8 text (byte {error.start})") from None
+        line = error.object.count(b"\n", 0, error.start) + 1
+        remedy = "convert it, for example: iconv -f latin1 -t utf-8"
+        raise PymavgError(f"{path}:{line}: not UTF-8 text (byte {error.object[error.start]:#04x}); {remedy}") from None
     except (OSError, EOFError) as error:
         raise PymavgError(f"{path}: cannot be read: {error}") from error

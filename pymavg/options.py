@@ -58,6 +58,7 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, tool, usage):
         super().__init__(
             prog=f"pymavg {tool}",
+            usage=argparse.SUPPRESS,  # the docstring tells it, with examples
             description=usage,
             allow_abbrev=False,
             formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -38,11 +38,20 @@ done
 mkdir -p "$logdir" "$featdir" "$data/conf"
 prefix=$(cd "$featdir" && pwd)/raw_${type}_$name
 
-num_utts=$(wc -l <"$data/utt2spk")
-if [ "$nj" -gt "$num_utts" ]; then
+num_utts=$(awk 'END {print NR}' "$data/utt2spk")
+if [ "$num_utts" -eq 0 ]; then
+  echo "$0: $data/utt2spk: is empty; lines '<utterance> <speaker>' expected" >&2
+  exit 1
+elif [ "$nj" -gt "$num_utts" ]; then
   echo "$0: $num_utts utterances, so $num_utts jobs instead of $nj"
   nj=$num_utts
 fi
+for f in feats.scp cmvn.scp; do # no table of before may point into archives that are written anew
+  if [ -f "$data/$f" ]; then
+    mkdir -p "$data/.backup"
+    mv "$data/$f" "$data/.backup/$f"
+  fi
+done
 
 $cmd JOB=1:"$nj" "$logdir/make_${type}_$name.JOB.log" \
   pymavg make-feats --type "$type" --config "$config" --job JOB --num-jobs "$nj" \

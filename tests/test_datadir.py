@@ -59,6 +59,27 @@ def content(path):
     return {file.name: file.read_bytes() for file in path.iterdir() if file.is_file() and file.name[0] != "."}
 
 
+def test_what_is_no_number_is_named(small):
+    (small / "reco2dur").write_text("sw1-A 3.0\nsw1-B oops\nsw2-A 7.0\n")
+    expected = f"{small}/reco2dur:2: 'sw1-B oops': a number expected, found 'oops'"
+    assert expected in error_of(validate, small, need_feats=False)
+    assert expected in error_of(fix, small)
+
+
+def test_a_byte_order_mark_is_named_and_removed(small):
+    for name in ("text", "utt2spk"):
+        (small / name).write_text("\ufeff" + (small / name).read_text(), encoding="utf-8")
+    told = error_of(validate, small, need_feats=False)
+    assert all(f"{small}/{name}:1: begins with U+FEFF" in told for name in ("text", "utt2spk"))
+    fix(small, fix_text=True)
+    validate(small, need_feats=False)
+
+
+def test_text_in_another_encoding_is_named_with_its_line(small):
+    (small / "text").write_bytes((small / "text").read_bytes().replace(b"number 2", b"caf\xe9"))
+    assert f"{small}/text:3: not UTF-8 text (byte 0xe9)" in error_of(validate, small, need_feats=False)
+
+
 def test_reads_all_tables(small):
     data = DataDir(small)
     assert len(data.utts) == 7

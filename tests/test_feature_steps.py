@@ -84,6 +84,24 @@ def test_more_jobs_than_utterances(recipe):
     assert len(dict(read_matrices(recipe / "feats.scp"))) == 2
 
 
+def test_a_last_line_without_newline_counts(recipe):
+    for name in ("segments", "utt2spk"):
+        (recipe / name).write_text((recipe / name).read_text().splitlines()[0])
+    step("steps/make_fbank.sh", "--nj", "9", "data/train")
+    assert len(dict(read_matrices(recipe / "feats.scp"))) == 1
+
+
+def test_no_table_points_into_archives_of_a_failed_run(recipe):
+    step("steps/make_fbank.sh", "--nj", "1", "data/train")
+    step("steps/compute_cmvn_stats.sh", "data/train")
+    step("steps/make_fbank.sh", "--nj", "0", "data/train", status=1)
+    assert (recipe / "feats.scp").exists()  # refused before anything was touched
+    Path("b.wav").unlink()
+    step("steps/make_fbank.sh", "--nj", "2", "data/train", status=1)
+    assert not (recipe / "feats.scp").exists() and not (recipe / "cmvn.scp").exists()
+    assert (recipe / ".backup/feats.scp").exists()
+
+
 def test_another_sampling_rate(recipe):
     Path("conf/fbank.conf").write_text("--sample-frequency=4000\n--high-freq=1900\n")
     said = step("steps/make_fbank.sh", "--nj", "1", "data/train", status=1)

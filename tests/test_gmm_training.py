@@ -211,6 +211,28 @@ def test_the_steps_train_align_and_resume(recipe):
     assert tids.max() <= transitions.num_tids
 
 
+def test_what_another_step_made_is_not_removed(recipe):
+    (recipe / "exp/mono").mkdir(parents=True)
+    (recipe / "exp/mono/final.mdl").write_text("a model of great worth")
+    swapped = run(recipe, "steps/train_mono.sh", "--nj", "1", "data/test", "lang", "exp/mono")
+    assert swapped.returncode == 1 and "exp/mono holds a model that steps/train_mono.sh did not make" in swapped.stderr
+    (recipe / "exp/mono/.settings").write_text("steps/align_si.sh 4 10")
+    swapped = run(recipe, "steps/train_mono.sh", "--nj", "1", "data/test", "lang", "exp/mono")
+    assert swapped.returncode == 1 and "exp/mono was made by steps/align_si.sh" in swapped.stderr
+    assert (recipe / "exp/mono/final.mdl").read_text() == "a model of great worth"
+
+
+def test_features_made_anew_are_noticed(recipe):
+    begin = ". steps/gmm/begin.sh; begin_run exp/x result settings data/test/feats.scp; echo begun"
+    assert "begun" in done(recipe, "bash", "-euo", "pipefail", "-c", begin)
+    (recipe / "exp/x/result").touch()
+    assert "is there already" in done(recipe, "bash", "-euo", "pipefail", "-c", begin)
+    first = (recipe / "data/test/feats.scp").read_text().split()[1].rpartition(":")[0]
+    os.utime(recipe / first, (1, 1))  # the same feats.scp, another archive
+    assert "starting anew" in done(recipe, "bash", "-euo", "pipefail", "-c", begin)
+    assert not (recipe / "exp/x/result").exists()
+
+
 def test_steps_name_what_is_wrong(recipe):
     missing = run(recipe, "steps/align_si.sh", "data/test", "lang", "exp/none", "exp/ali")
     assert missing.returncode == 1 and "exp/none/final.mdl: no such file" in missing.stderr

@@ -1,6 +1,9 @@
 """The contract that every `pymavg TOOL` keeps."""
 
 import importlib
+import re
+import subprocess
+import sys
 
 import pytest
 
@@ -15,7 +18,8 @@ def test_help(tool, capsys):
     with pytest.raises(SystemExit) as caught:
         module.main(["--help"])
     assert caught.value.code == 0
-    assert f"usage: pymavg {tool}" in capsys.readouterr().out
+    (usage,) = re.findall("usage: (.*)", capsys.readouterr().out)  # one, and not argparse's
+    assert usage.startswith((f"pymavg {tool}", "utils/"))
 
 
 @pytest.mark.parametrize("tool", tool_names())
@@ -35,6 +39,24 @@ def test_overview_lists_all_tools(capsys):
 def test_unknown_tool_is_told_with_the_nearest(capsys):
     assert main(["validate-data-dri"]) == 1
     assert "no tool 'validate-data-dri'; did you mean validate-data-dir?" in capsys.readouterr().err
+
+
+def test_a_full_disk_behind_standard_output_is_told(tmp_path):
+    (tmp_path / "utt2spk").write_text("a-1 a\n")
+    with open("/dev/full", "w") as full:
+        words = [sys.executable, "-m", "pymavg.cli", "invert-map", str(tmp_path / "utt2spk")]
+        done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith("ERROR (invert-map): standard output: No space left on device")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_file_that_the_system_refuses_is_told_without_traceback(tmp_path, capsys):
+    (tmp_path / "utt2spk").write_text("b-1 b\na-1 a\n")
+    (tmp_path / ".backup").write_text("in the way of a directory")
+    assert main(["fix-data-dir", str(tmp_path)]) == 1
+    assert f"ERROR (fix-data-dir): {tmp_path}/.backup: File exists" in capsys.readouterr().err
+    assert (tmp_path / "utt2spk").read_text() == "b-1 b\na-1 a\n"
 
 
 def test_no_tool_is_an_error(capsys):

@@ -6,7 +6,7 @@
 #   . utils/parse_options.sh
 #
 # --some-name sets $some_name. A whole number as default asks for a whole number, 1.0 for a number, true or false for
-# one of these; anything else takes any text. Values are taken as text: nothing in them is ever run.
+# one of these, --nj and --num-workers for 1 or more; anything else takes any text. Values are taken as text: nothing in them is ever run.
 # --config FILE reads lines `name=value`. Options stand before the arguments, which are left in "$@"; `--` ends them.
 
 __po_fail() {
@@ -31,7 +31,9 @@ __po_set() { # option name, value
   __po_check_name "$1"
   local -n __po_variable=${1//-/_}
   local __po_kind="" __po_pattern="" __po_number='^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$'
-  if [[ $__po_variable =~ ^(true|false)$ ]]; then
+  if [[ $1 =~ ^(nj|num-workers|num_workers)$ ]]; then
+    __po_kind="a whole number of at least 1" __po_pattern='^[1-9][0-9]*$'
+  elif [[ $__po_variable =~ ^(true|false)$ ]]; then
     __po_kind="true or false" __po_pattern='^(true|false)$'
   elif [[ $__po_variable =~ ^[+-]?[0-9]+$ ]]; then
     __po_kind="a whole number" __po_pattern='^[+-]?[0-9]+$'

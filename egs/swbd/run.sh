@@ -41,19 +41,39 @@ invocation="./run.sh $*"
 . ./path.sh
 . ./cmd.sh
 . utils/parse_options.sh
-[ $# -eq 0 ] || { echo "$0: unexpected argument '$1' (--help explains)" >&2; exit 1; }
+refuse() {
+  echo "$0: $1 (--help explains)" >&2
+  exit 1
+}
+[ $# -eq 0 ] || refuse "unexpected argument '$1'"
 
 conf=${conf:-conf/$corpus.conf}
 case $corpus in
   mini) full_gmm=${full_gmm:-false} ;;
-  ldc) full_gmm=${full_gmm:-true} ;;
-  *) echo "$0: --corpus $corpus: expected mini or ldc" >&2; exit 1 ;;
+  ldc)
+    full_gmm=${full_gmm:-true}
+    [ -n "$swbd" ] && [ -n "$eval2000" ] ||
+      refuse "--corpus ldc needs --swbd DIR (LDC97S62) and --eval2000 \"DIR DIR\" (LDC2002S09, LDC2002T43)"
+    ;;
+  *) refuse "--corpus $corpus: expected mini or ldc" ;;
 esac
 nj=${nj:-$(nproc)}
+[[ $use_gpu =~ ^(auto|yes|no)$ ]] || refuse "--use-gpu $use_gpu: expected auto, yes or no"
+[[ $full_gmm =~ ^(true|false)$ ]] || refuse "--full-gmm $full_gmm: expected true or false"
+[ "$stage" -ge 0 ] && [ "$stage" -le 15 ] && [ "$stage" -le "$stop_stage" ] ||
+  refuse "--stage $stage --stop-stage $stop_stage: a stage of 0 to 15 expected, not above the last one"
+[ -f "$conf" ] || refuse "--conf $conf: no such file"
 . local/stages.sh
 # shellcheck source=egs/swbd/conf/mini.conf
 . "$conf"
 
+if [ "$corpus" = mini ]; then
+  swbd=$dir/corpus/LDC97S62
+  eval_dirs=("$dir/corpus/LDC2002S09" "$dir/corpus/LDC2002T43")
+else
+  read -r -a eval_dirs <<< "$eval2000"
+  [ ${#eval_dirs[@]} -eq 2 ] || refuse "--eval2000 '$eval2000': two directories expected"
+fi
 data=$dir/data
 exp=$dir/exp
 lang=$data/lang
@@ -67,11 +87,6 @@ if stage 0 "corpus $corpus"; then
   fi
   finish
 fi
-if [ "$corpus" = mini ]; then
-  swbd=$dir/corpus/LDC97S62
-  eval2000="$dir/corpus/LDC2002S09 $dir/corpus/LDC2002T43"
-fi
-read -r -a eval_dirs <<< "$eval2000"
 
 if stage 1 "data preparation, dictionary"; then
   need 0 "$swbd"
@@ -85,7 +100,11 @@ fi
 
 if stage 2 "lang, language model, G"; then
   need 1 "$data/train_nodev/text" "$data/local/dict/lexicon.txt"
-  [ -n "$fisher" ] || echo "$0: no --fisher: the language model is that of the training transcripts alone"
+  if [ -n "$fisher" ]; then
+    echo "$0: WARNING: --fisher is not used yet: the language model is that of the training transcripts alone" >&2
+  else
+    echo "$0: no --fisher: the language model is that of the training transcripts alone"
+  fi
   utils/prepare_lang.sh "$data/local/dict" "<unk>" "$data/local/lang" "$lang"
   local/swbd1_train_lms.sh --order "$lm_order" --dev-text "$data/train_dev/text" \
     "$data/train_nodev/text" "$data/local/dict/lexicon.txt" "$data/local/lm"
@@ -107,7 +126,8 @@ if stage 4 "features, CMVN, subsets"; then
       "$data/$part" "$exp/make_mfcc/$part" "$dir/mfcc"
     steps/compute_cmvn_stats.sh "$data/$part" "$exp/make_mfcc/$part" "$dir/mfcc"
   done
-  utils/subset_data_dir.sh --shortest "$data/train_nodev" "$mono_utts" "$data/train_short"
+  have=$(awk 'END {print NR}' "$data/train_nodev/utt2spk") # a small corpus may have fewer
+  utils/subset_data_dir.sh --shortest "$data/train_nodev" $((have < mono_utts ? have : mono_utts)) "$data/train_short"
   finish
 fi
 

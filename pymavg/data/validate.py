@@ -1,5 +1,6 @@
 """Checks of a data directory; every problem is one line with file:line, what was found, and the remedy."""
 
+import re
 import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +28,10 @@ COLUMNS = {  # how many a line must have: fewest, most (0: any number), and thei
     "reco2file_and_channel": (3, 3, "recording file channel"),
     "spk2gender": (2, 2, "speaker gender"),
 }
+NUMBERS = ("utt2dur", "utt2num_frames", "reco2dur")  # tables whose second column is a number
 CR = "\r"
+NUMBER = re.compile(r"\d+(\.\d*)?([eE][+-]?\d+)?")
+BOM = "\ufeff"  # byte-order mark, which editors put before the first line
 SHOWN = 5  # problems of one file that are told
 
 
@@ -102,6 +106,9 @@ def check_table(path, non_print=True, allow_empty_text=True):
     in_order = True
     for number, line in enumerate(read_lines(path), 1):
         place = f"{path}:{number}"
+        if line.startswith(BOM):
+            problems.append(Problem(f"{place}: begins with {describe(BOM)}; {remedy}"))
+            line = line.removeprefix(BOM)
         words = line.rstrip(CR).replace("\t", " ").split(" ")
         key, *rest = [word for word in words if word] or [""]
         if not key:
@@ -111,7 +118,7 @@ def check_table(path, non_print=True, allow_empty_text=True):
             problems += _check_text(place, key, line, non_print, allow_empty_text)
         elif line.endswith(CR):
             problems.append(Problem(f"{place}: '{key}' ends in {describe(CR)}; {remedy}"))
-        problems += _check_columns(path, place, line, 1 + len(rest))
+        problems += _check_columns(path, place, line, rest)
         if key in seen:
             problems.append(_twice(place, key, " ".join(rest), *seen[key], remedy))
         elif in_order and rows and key < rows[-1][1]:
@@ -125,12 +132,17 @@ def check_table(path, non_print=True, allow_empty_text=True):
     return rows, _shortened(path, problems)
 
 
-def _check_columns(path, place, line, count):
+def _check_columns(path, place, line, rest):
     fewest, most, names = COLUMNS[path.name]
-    if count >= fewest and (not most or count <= most):
+    count = 1 + len(rest)
+    if count < fewest or (most and count > most):
+        wanted = f"{fewest}" if fewest == most else f"{fewest} or more"
+        found = f"{count} columns found, {wanted} expected"
+    elif path.name in NUMBERS and not NUMBER.fullmatch(rest[0]):
+        found = f"a number expected, found '{rest[0]}'"
+    else:
         return []
-    wanted = f"{fewest}" if fewest == most else f"{fewest} or more"
-    return [Problem(f"{place}: '{line}': {count} columns found, {wanted} expected ({names}); correct the line", False)]
+    return [Problem(f"{place}: '{line}': {found} ({names}); correct the line", False)]
 
 
 def _twice(place, key, rest, first_line, first_rest, remedy):

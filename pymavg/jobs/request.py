@@ -93,7 +93,7 @@ def parse_request(runner, arguments):
     options, native, array = {}, [], None
     while rest:
         word = rest[0]
-        match = re.fullmatch(r"([A-Za-z_]\w*)=(\d+)(?::(\d+))?", word)
+        match = re.fullmatch(r"([A-Za-z_]\w*)=(.*)", word)
         if match:
             array = _job_range(runner, match)
             del rest[0]
@@ -112,8 +112,10 @@ def parse_request(runner, arguments):
 
 
 def _job_range(runner, match):
-    name, first, last = match.group(1), int(match.group(2)), int(match.group(3) or match.group(2))
-    if first < 1 or last < first:
+    name, bounds = match.groups()
+    numbers = [int(bound) if re.fullmatch("[0-9]+", bound) else 0 for bound in bounds.split(":")]
+    first, last = numbers[0], numbers[-1]
+    if len(numbers) > 2 or first < 1 or last < first:
         raise PymavgError(f"{runner}: '{match.group()}' is no range of jobs; expected for example {name}=1:8")
     return name, first, last
 
@@ -127,6 +129,8 @@ def _take_option(runner, rest, options):
         value = rest.pop(0)
     if name in WHOLE and not value.isdigit():
         raise PymavgError(f"{runner}: --{name} needs a whole number, got '{value}'")
+    if name == "num-threads" and int(value) == 0:
+        raise PymavgError(f"{runner}: --{name} needs at least 1, got '{value}'")
     options[name] = value
 
 

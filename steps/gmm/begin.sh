@@ -5,13 +5,34 @@ begin_run() { # <dir> <result> <settings> <input>...: exits 0 when <dir>/<result
   local dir=$1 result=$2 settings file
   settings="$0 $3"
   shift 3
-  for file in "$@"; do settings+=$'\n'"$file $(cksum <"$file")"; done
+  for file in "$@"; do
+    settings+=$'\n'"$file $(cksum <"$file")"
+    [[ $file != */feats.scp ]] || settings+=$'\n'$(archives_of "$file")
+  done
+  refuse_foreign "$dir"
   mkdir -p "$dir/log"
   if [ "$(cat "$dir/.settings" 2>/dev/null)" = "$settings" ]; then
     [ ! -f "$dir/$result" ] || { echo "$0: $dir/$result is there already, made with these settings"; exit 0; }
     return 0
   fi
   [ ! -f "$dir/.settings" ] || echo "$0: settings or inputs differ from those $dir was made with: starting anew"
-  rm -rf "$dir"/{job.*,*.mdl,*.acc,*.occs,*.treeacc,tree,questions.int,ali.*.gz,.settings} "${dir:?}/$result"
+  rm -rf "$dir"/{job.*,*.mdl,*.acc,*.occs,*.treeacc,tree,questions.int,ali.*.gz} "${dir:?}/$result"
   printf '%s' "$settings" >"$dir/.settings"
+}
+
+archives_of() { # <feats.scp>: size and time of its archives, as features made anew often have the same feats.scp
+  sed -E 's/^[^[:space:]]+[[:space:]]+//; s/:[0-9]+(\[.*)?$//' "$1" | sort -u |
+    while IFS= read -r file; do stat -L -c '%n %s %Y' -- "$file" 2>/dev/null || echo "$file"; done
+}
+
+refuse_foreign() { # <dir>: what another step made, such as a model where alignments shall go, is not removed
+  local maker=
+  [ ! -f "$1/.settings" ] || read -r maker _ <"$1/.settings" || true # its last line has no newline
+  if [ -n "$maker" ] && [ "${maker##*/}" != "${0##*/}" ]; then
+    echo "$0: $1 was made by $maker: give another directory, or remove it" >&2
+    exit 1
+  elif [ -z "$maker" ] && [ -f "$1/final.mdl" ]; then
+    echo "$0: $1 holds a model that $0 did not make: give another directory, or remove it" >&2
+    exit 1
+  fi
 }

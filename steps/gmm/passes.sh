@@ -51,7 +51,7 @@ for ((x = begin; x < num_iters; x++)); do
     --write-occs "$dir/$((x + 1)).occs" "$dir/$x.mdl" "$dir/$x".*.acc "$dir/$((x + 1)).mdl"
   rm -f "$dir/$x".*.acc "$dir/$x.mdl" "$dir/$x.occs"
 done
-mv "$dir/$num_iters.occs" "$dir/final.occs"
+cp "$dir/$num_iters.occs" "$dir/final.occs" # the move below is what ends the training: until then all can be done again
 mv "$dir/$num_iters.mdl" "$dir/final.mdl"
-rm -rf "$dir"/job.*
+rm -rf "$dir"/job.* "$dir/$num_iters.occs"
 grep -ah '^gmm-est' "$dir/log/update.$((num_iters - 1)).log" | tail -n 1

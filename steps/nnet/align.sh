@@ -31,7 +31,7 @@ for f in "$data"/{feats.scp,text} "$lang"/{L.fst,phones.txt,words.txt} \
   [ -f "$f" ] || { echo "$0: $f: no such file" >&2; exit 1; }
 done
 export OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 # one core for each job
-num_utts=$(wc -l <"$data/feats.scp")
+num_utts=$(awk 'END {print NR}' "$data/feats.scp")
 nj=$((nj < num_utts ? nj : num_utts))
 mkdir -p "$dir/log"
 for f in final.mdl tree cmvn_opts delta_opts phones.txt; do

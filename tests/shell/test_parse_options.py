@@ -10,6 +10,7 @@ SCRIPT = f"""#!/usr/bin/env bash
 set -euo pipefail
 stage=0
 lr=0.1
+nj=               # may be left to the script
 use_gpu=false
 name=
 kind=x            # a name that the parser itself might use
@@ -64,6 +65,8 @@ def test_values_arrive_as_text(script, tmp_path, arguments, values):
         (["--stage", "1.5"], "--stage needs a whole number, got '1.5'"),
         (["--stage", ""], "--stage needs a whole number, got ''"),
         (["--lr", "$(touch hacked)"], "--lr needs a number, got '$(touch hacked)'"),
+        (["--nj", "x"], "--nj needs a whole number of at least 1, got 'x'"),
+        (["--nj=0"], "--nj needs a whole number of at least 1, got '0'"),
         (["--lr", "nan"], "--lr needs a number, got 'nan'"),
         (["--use-gpu", "yes"], "--use-gpu needs true or false, got 'yes'"),
         (["--stge", "3"], "no option --stge; did you mean --stage?"),

@@ -99,10 +99,30 @@ def test_values_are_never_run(script, tmp_path):
     value = f"$(touch {mark})`touch {mark}`; touch {mark}; x[$(touch {mark})]"
     source = (ROOT / script[0] / script[1]).read_text()
     typed = {name.replace("_", "-") for name in re.findall(r"\b([a-z_0-9]+)=(?:[-+.0-9e]+|true|false)(?!\S)", source)}
+    typed |= {"nj", "num-workers"}
     texts = [option for option in options_in(call(script, "--help").stdout) if option[2:] not in typed]
     done = call(script, *[word for option in texts for word in (option, value)], "--no-such-option", "1")
     assert "no option --no-such-option" in done.stderr
     assert not mark.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--stage", "99"], "--stage 99 --stop-stage 15: a stage of 0 to 15 expected"),
+        (["--stage", "5", "--stop-stage", "2"], "--stage 5 --stop-stage 2: a stage of 0 to 15 expected"),
+        (["--corpus", "ldc"], "--corpus ldc needs --swbd DIR"),
+        (["--corpus", "ldc", "--swbd", "d", "--eval2000", "d"], "--eval2000 'd': two directories expected"),
+        (["--conf", "none.conf"], "--conf none.conf: no such file"),
+        (["--num-workers", "0"], "--num-workers needs a whole number of at least 1, got '0'"),
+        (["--use-gpu", "maybe"], "--use-gpu maybe: expected auto, yes or no"),
+        (["--full-gmm", "maybe"], "--full-gmm maybe: expected true or false"),
+    ],
+)
+def test_the_recipe_refuses_mistakes_before_any_work(arguments, message, tmp_path):
+    done = call(("egs/swbd", "run.sh"), "--dir", str(tmp_path / "w"), *arguments)
+    assert done.returncode == 1 and message in done.stderr
+    assert not (tmp_path / "w").exists()
 
 
 def test_scripts_have_the_run_bit():
