@@ -65,6 +65,29 @@ def test_missing_channel_is_an_error_unless_allowed(files, capsys):
     assert "1 of 3 channels have no words: counted as deletions" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("times", ["nan 0.2", "-1 0.2", "0.1 -0.2", "0.1 inf", "0.1", "x y"])
+def test_times_that_are_none_are_named(files, times):
+    (files / "ctm").write_text(f"{CTM}sw_2010 B {times} bye\n")
+    with pytest.raises(PymavgError, match=f"ctm:8: expected .* got 'sw_2010 B {times} bye'"):
+        read_ctm(files / "ctm")
+
+
+@needs_sclite
+def test_words_of_any_script_and_a_wrong_glm(files, capsys):
+    for name in ("stm", "ctm"):
+        text = (files / name).read_text().replace("THERE", "日本ł").replace("there", "日本ł")
+        (files / name).write_text(text, encoding="utf-8")
+    command = ["score-ctm", "--allow-missing", "true", *(str(files / name) for name in ("stm", "glm", "ctm", "out"))]
+    assert main(command) == 0
+    assert "%WER 25.00 [ 2 / 8, 0 ins, 2 del, 0 sub ]  matched" in capsys.readouterr().out
+    (files / "glm").write_text("garbage => => x\n")
+    assert main(command) == 1
+    assert "glm: csrfilt.sh gives nothing back" in capsys.readouterr().err
+    (files / "glm").unlink()
+    assert main(command) == 1
+    assert "glm: no such file; LDC2002T43 has it" in capsys.readouterr().err
+
+
 def test_empty_and_unknown_hypotheses_stop(files):
     stm = read_stm(files / "stm")
     (files / "empty").write_text(";; nothing\n")

@@ -5,6 +5,7 @@ stm: FILE CHANNEL SPEAKER BEGIN END [<LABEL>] WORD …        ctm: FILE CHANNEL 
 
 import re
 from dataclasses import dataclass
+from math import inf
 
 from pymavg.errors import PymavgError
 from pymavg.files import read_lines
@@ -91,8 +92,10 @@ def read_ctm(path):
         if not fields or line.startswith(";;"):
             continue
         try:
-            confidence = float(fields[5]) if len(fields) > 5 else 1.0
-            rows.append((fields[0], fields[1], float(fields[2]), float(fields[3]), fields[4], confidence))
+            begin, duration, confidence = map(float, (*fields[2:4], *(fields[5:6] or ["1"])))
+            if not (0 <= begin < inf and 0 <= duration < inf):
+                raise ValueError
+            rows.append((fields[0], fields[1], begin, duration, fields[4], confidence))
         except (IndexError, ValueError):
             raise PymavgError(f"{path}:{number}: expected 'file channel begin duration word', got '{line}'") from None
     if not rows:

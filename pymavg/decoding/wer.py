@@ -20,6 +20,7 @@ from pymavg.errors import PymavgError
 from pymavg.files import atomic_open
 
 SCTK = "/usr/lib/sctk/bin"  # Debian keeps the programs off the PATH
+BYTES = "surrogateescape"  # what is no UTF-8 in sctk's files passes unchanged
 NO_SCTK = "sclite is not installed: apt-get install sctk"
 EPS = "\0"  # no word can be this
 
@@ -94,7 +95,7 @@ def have_sclite():
 def _run(command, cwd, stdin=None):
     environment = {**os.environ, "PATH": f"{SCTK}:{os.environ.get('PATH', '')}", "LC_ALL": "C"}
     done = subprocess.run(
-        command, cwd=cwd, input=stdin, env=environment, capture_output=True, text=True, encoding="latin-1", check=False
+        command, cwd=cwd, input=stdin, env=environment, capture_output=True, encoding="utf-8", errors=BYTES, check=False
     )
     if done.returncode:
         last = (done.stderr or done.stdout).strip().split("\n")[-1]
@@ -104,13 +105,18 @@ def _run(command, cwd, stdin=None):
 
 def _filtered(lines, kind, purpose, glm, folder):
     command = [sctk_program("csrfilt.sh") or "csrfilt.sh", "-i", kind, "-t", purpose, "-dh", str(Path(glm).resolve())]
-    return _run(command, folder, "".join(lines))
+    text = _run(command, folder, "".join(lines))
+    if not text.strip():  # as csrfilt.sh has it, with status 0, when it cannot read the glm
+        raise PymavgError(f"{glm}: csrfilt.sh gives nothing back with these rules; is it the glm of LDC2002T43?")
+    return text
 
 
 def filtered_stm(stm, glm, path):
     """Write the reference as sclite needs it: one speaker for each channel, text filtered by the glm."""
     if not have_sclite():
         raise PymavgError(NO_SCTK)
+    if not Path(glm).is_file():
+        raise PymavgError(f"{glm}: no such file; LDC2002T43 has it (reference/en20000405_hub5.glm)")
     rows = sorted(stm.rows, key=lambda r: (r[0], r[1], float(r[3])))
     lines = [f"{line}\n" for line in stm.comments]
     lines += [f"{f} {c} {f}_{c} {b} {e} {rest}\n" for f, c, _, b, e, rest in rows]
@@ -147,7 +153,7 @@ def sclite_counts(rows, stm, stm_path, glm, folder, name, details=False):
     empty = sorted(stm.channels - {(row[0], row[1]) for row in rows})
     lines = sorted(lines + [f"{f} {c} 0.00 0.01 @{' 1.00' if confident else ''}\n" for f, c in empty], key=_ctm_key)
     filtered = folder / f"{name}.ctm.filt"
-    filtered.write_text(_filtered(lines, "ctm", "hyp", glm, folder), encoding="latin-1")
+    filtered.write_text(_filtered(lines, "ctm", "hyp", glm, folder), encoding="utf-8", errors=BYTES)
     command = [
         sctk_program("sclite"),
         "-F",
@@ -172,7 +178,7 @@ def _parse_raw(path, stm):
     """Read sclite's table of counts: | speaker | #snt #wrd | corr sub del ins err s.err |."""
     part_of = {f"{f}_{c}".lower(): stm.parts[f] for f, c in stm.channels}
     found = {}
-    for line in path.read_text(encoding="latin-1").split("\n"):
+    for line in path.read_text(encoding="utf-8", errors=BYTES).split("\n"):
         fields = line.replace("|", " ").split()
         if len(fields) >= 9 and fields[0].lower() in part_of:
             words, _, sub, dele, ins = (int(float(x)) for x in fields[2:7])
