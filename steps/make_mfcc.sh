@@ -9,6 +9,7 @@ cmd=run.pl
 declare "${type}_config=conf/$type.conf"
 compress=true         # 8 bits per number
 allow_downsample=false # of recordings at a higher rate than the conf's
+allow_upsample=false   # of those at a lower rate
 max_loss=0.05         # part of the utterances that may be too short for features
 
 help_message="usage: $0 [options] <data> [<log-dir> [<$type-dir>]]
@@ -16,7 +17,7 @@ help_message="usage: $0 [options] <data> [<log-dir> [<$type-dir>]]
 Writes feats.scp, utt2num_frames and utt2dur into <data>, and the archives into <$type-dir> (default <data>/data).
 Options, with their defaults:
   --nj $nj   --cmd $cmd   --$type-config conf/$type.conf
-  --compress true   --allow-downsample false   --max-loss $max_loss"
+  --compress true   --allow-downsample false   --allow-upsample false   --max-loss $max_loss"
 
 echo "$0 $*"
 . ./path.sh
@@ -55,7 +56,7 @@ done
 
 $cmd JOB=1:"$nj" "$logdir/make_${type}_$name.JOB.log" \
   pymavg make-feats --type "$type" --config "$config" --job JOB --num-jobs "$nj" \
-  --compress "$compress" --allow-downsample "$allow_downsample" "$data" "$prefix.JOB"
+  --compress "$compress" --allow-downsample "$allow_downsample" --allow-upsample "$allow_upsample" "$data" "$prefix.JOB"
 pymavg collect-feats --max-loss "$max_loss" "$data" "$prefix" "$nj"
 cp "$config" "$data/conf/$type.conf"
 

@@ -108,6 +108,9 @@ def test_another_sampling_rate(recipe):
     assert "a (a.wav): 8000 Hz, conf/fbank.conf says 4000; set --allow-downsample true or correct the conf" in said
     step("steps/make_fbank.sh", "--nj", "1", "--allow-downsample", "true", "data/train")
     assert len(dict(read_matrices(recipe / "feats.scp"))) == 40
+    Path("conf/fbank.conf").write_text("--sample-frequency=16000\n")
+    assert "set --allow-upsample true" in step("steps/make_fbank.sh", "--nj", "1", "data/train", status=1)
+    step("steps/make_fbank.sh", "--nj", "1", "--allow-upsample", "true", "data/train")
 
 
 @pytest.mark.parametrize("script", ["make_mfcc.sh", "make_fbank.sh", "compute_cmvn_stats.sh"])

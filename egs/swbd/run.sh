@@ -30,7 +30,7 @@ From the corpus to the word error rate; every stage says what it needs, skips wh
   --mini-hours H               a smaller mini corpus with H hours of training speech
   --num-workers N              workers whose parameters are averaged (default $num_workers)
   --use-gpu auto|yes|no        (default $use_gpu)
-  --full-gmm true|false        stages 7-9 and 13 too (default: true for ldc)
+  --full-gmm true|false        stages 7-9 and 13 too: not in this release, tri1 stands in
   --conf FILE                  model sizes (default conf/CORPUS.conf)
   --nj N --seed S
 stages: 0 corpus; 1 data preparation, dictionary; 2 lang, language model, G; 3 evaluation data; 4 features, CMVN, subsets;
@@ -102,7 +102,7 @@ if stage 2 "lang, language model, G"; then
   need 1 "$data/train_nodev/text" "$data/local/dict/lexicon.txt"
   if [ -n "$fisher" ]; then
     echo "$0: WARNING: --fisher is not used yet: the language model is that of the training transcripts alone" >&2
-  else
+  elif [ "$corpus" = ldc ]; then
     echo "$0: no --fisher: the language model is that of the training transcripts alone"
   fi
   utils/prepare_lang.sh "$data/local/dict" "<unk>" "$data/local/lang" "$lang"
@@ -146,13 +146,9 @@ if stage 6 "tri1 (deltas)"; then
   finish
 fi
 
-if [ "$full_gmm" = true ]; then
-  echo "$0: stages 7 (tri2), 8 (tri3) and 9 (tri4) come with a later release; tri1 stands in for them" >&2
-else
-  skip 7 "tri2" "--full-gmm true"
-  skip 8 "tri3 (LDA+MLLT)" "--full-gmm true"
-  skip 9 "tri4 (SAT)" "--full-gmm true"
-fi
+skip 7 "tri2"
+skip 8 "tri3 (LDA+MLLT)"
+skip 9 "tri4 (SAT)"
 gmm=tri1
 
 if stage 10 "features for the DNN, train/CV split"; then
@@ -187,7 +183,7 @@ if stage 12 "DNN, NG-SGD with averaging over $num_workers workers"; then
   finish
 fi
 
-[ "$full_gmm" = true ] || skip 13 "sMBR" "--full-gmm true"
+skip 13 "sMBR"
 
 if stage 14 "decode"; then
   need 12 "$exp/dnn/final.nnet"

@@ -38,9 +38,9 @@ need() {
   done
 }
 
-# skip N TITLE OPTION: say that a stage is not part of this run.
+# skip N TITLE: say that a stage that is asked for is not there yet.
 skip() {
   if [ "$stage" -le "$1" ] && [ "$stop_stage" -ge "$1" ]; then
-    echo "stage $1 ($2): skipped; $3 runs it"
+    echo "stage $1 ($2): skipped; it comes with a later release"
   fi
 }
