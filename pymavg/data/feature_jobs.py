@@ -15,6 +15,8 @@ from pymavg.kaldi.inputs import read_scp
 from pymavg.kaldi.tables import MatrixWriter, read_token_map
 from pymavg.options import log, warn
 
+FRAMES_PER_SECOND = 100
+
 
 def share(items, job, num_jobs):
     """Return the part of the list `items` that job `job` of `num_jobs` (from 1) does, a contiguous one."""
@@ -112,3 +114,25 @@ def collect(data, prefix, num_jobs, max_loss=0.05):
             stream.writelines(f"{key} {value}\n" for key, value in zip(keys, values, strict=True))
     kept = f"kept {len(keys)} of {len(wanted)}; first left out: {missing[0]}" if missing else f"{len(keys)} utterances"
     log(f"{data}/feats.scp: {kept}")
+
+
+def write_pipeline(pipeline, prefix, job=1, num_jobs=1, compress=False):
+    """Write one job's share of the features that a model wants, as `make_features` does.
+
+    Parameters
+    ----------
+    pipeline : FeaturePipeline
+    prefix, job, num_jobs, compress
+        As in `make_features`; seconds are counted at 100 frames per second.
+    """
+    lengths = []
+    with MatrixWriter(f"{prefix}.ark", f"{prefix}.scp", compress) as writer:
+        for utterance in share(pipeline.utts, job, num_jobs):
+            features = pipeline.get(utterance)
+            if not len(features):
+                raise PymavgError(f"{utterance}: no frames; remove it from the data directory")
+            writer.write(utterance, features)
+            lengths.append(f"{utterance} {len(features)} {len(features) / FRAMES_PER_SECOND:.3f}\n")
+    with atomic_open(f"{prefix}.lengths") as stream:
+        stream.writelines(lengths)
+    log(f"{len(lengths)} utterances, {pipeline.dim} dimensions")

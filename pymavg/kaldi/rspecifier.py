@@ -56,7 +56,8 @@ def parse_place(text, root=None, where=""):
     text : str
         A file, `file:offset` or `command |`, with or without a range.
     root : str, optional
-        Directory that relative paths start from; without it, as in Kaldi, the current one.
+        Where files are looked for: see `reroot`; without it, as in Kaldi, relative paths start from the current
+        directory.
     where : str
         File and line for messages.
     """
@@ -72,7 +73,20 @@ def parse_place(text, root=None, where=""):
     file, offset = (found["file"], int(found["offset"])) if found else (text, 0)
     if not file:
         raise PymavgError(f"{where}: a file name expected, found '{whole}'")
-    return Place(whole, file if root is None else str(Path(root, file)), offset, "", window)
+    return Place(whole, file if root is None else reroot(file, root), offset, "", window)
+
+
+def reroot(file, root):
+    """Return where `file` lies under the directory `root`, to which an experiment was moved or copied.
+
+    A relative path starts from `root`. An absolute one that is not there any more is looked for by its ending, the
+    longest first: /old/s5/mfcc/raw.1.ark is root/s5/mfcc/raw.1.ark, root/mfcc/raw.1.ark or root/raw.1.ark.
+    """
+    path = Path(file)
+    if not path.is_absolute():
+        return str(Path(root, file))
+    endings = [] if path.exists() else [Path(root, *path.parts[i:]) for i in range(1, len(path.parts))]
+    return str(next((ending for ending in endings if ending.exists()), path))
 
 
 def _parse_range(text, where):

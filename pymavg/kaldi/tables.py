@@ -11,6 +11,7 @@ encodings are needed for models in any case (pymavg.kaldi.stream); the tests com
 """
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 
@@ -86,7 +87,8 @@ class Scp(Mapping):
     read : callable
         Takes a KaldiReader at the start of an object, returns the object.
     root : str, optional
-        Directory that relative paths in the file start from; without it, as in Kaldi, the current one.
+        Where the file's paths are looked for (rspecifier.reroot); without it, relative ones start, as in Kaldi, from
+        the current directory.
     """
 
     def __init__(self, path, read, root=None):
@@ -114,7 +116,7 @@ class Scp(Mapping):
         try:
             value = self._load(place, key)
         except PymavgError as error:
-            raise PymavgError(f"{self.path}:{line}: {key}: {error}") from error
+            raise PymavgError(f"{self.path}:{line}: {key}: {error}{_moved(place)}") from error
         return self._cut(value, place, key)
 
     def _load(self, place, key):
@@ -140,6 +142,13 @@ class Scp(Mapping):
     def close(self):
         """Close the archives."""
         self._files.close()
+
+
+def _moved(place):
+    """Return the remedy where the file of an scp line is not there, or an empty string."""
+    if not place.file or Path(place.file).exists():
+        return ""
+    return "; do the paths start from another directory? utils/copy_data_dir.sh --root DIR sets them right"
 
 
 class MatrixScp(Scp):
