@@ -5,11 +5,13 @@ import importlib
 import importlib.util
 import os
 import pkgutil
+import signal
 import sys
 from pathlib import Path
 
 import pymavg.tools
 from pymavg.errors import PymavgError, did_you_mean
+from pymavg.jobs.signals import ending_on_signals
 
 
 def tool_names():
@@ -41,7 +43,8 @@ def main(argv=None):
         return 1
     try:
         module = importlib.import_module(f"pymavg.tools.{name.replace('-', '_')}")
-        status = module.main(argv[1:]) or 0
+        with ending_on_signals((signal.SIGTERM, signal.SIGHUP)):  # so that files under way are removed
+            status = module.main(argv[1:]) or 0
         sys.stdout.flush()  # a full disk is to be told here, not when the interpreter ends
         return status
     except PymavgError as error:

@@ -13,6 +13,8 @@ from pymavg.errors import PymavgError
 from pymavg.jobs.signals import ending_on_signals
 
 LINES_SHOWN = 10  # of the first failing log
+# Ends the job, all that it started with it, when the pipe on its standard input closes: this process was killed.
+GUARD = '{ trap "" TERM; read -r || { kill -TERM 0; sleep 2; kill -KILL 0; }; } <&0 >/dev/null 2>&1 & exec </dev/null'
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
@@ -75,8 +77,8 @@ class _Job:
         except OSError as error:
             raise PymavgError(f"{request.runner}: log {path} cannot be written: {error.strerror}") from error
         self.process = subprocess.Popen(
-            ["bash", "-c", f"set -eo pipefail; {self.command}"],
-            stdin=subprocess.DEVNULL,
+            ["bash", "-c", f"{GUARD}; set -eo pipefail; {self.command}"],
+            stdin=subprocess.PIPE,
             stdout=self.log,
             stderr=self.log,
             env=_environment(request),
@@ -89,6 +91,7 @@ class _Job:
         if status is None or self.log.closed:
             return status is not None
         self.status = status if status >= 0 else 128 - status
+        self.process.communicate(b"\n")  # lets the guard go
         elapsed = round(time.time() - self.start)
         if self.status == 128 + signal.SIGKILL:
             self._tell("# Killed by SIGKILL; was the memory full? (fewer jobs at once: --max-jobs-run)\n")

@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -109,6 +110,51 @@ def test_interrupt_ends_the_jobs_and_their_children(tmp_path, number):
     for job in (1, 2):
         assert not Path(f"/proc/{(tmp_path / f'pid.{job}').read_text().strip()}").exists()
         assert f"# Ended (code {128 + signal.SIGTERM})" in (tmp_path / f"x.{job}.log").read_text()
+
+
+def test_jobs_do_not_outlive_a_killed_runner(tmp_path):
+    command = [str(RUN_PL), "x.log", "bash", "-c", "trap '' TERM; echo $$ > pid; sleep 300"]
+    process = subprocess.Popen(command, cwd=tmp_path)
+    assert _within(20, lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text())
+    job = Path("/proc", (tmp_path / "pid").read_text().strip())
+    process.kill()
+    process.wait()
+    assert _within(10, lambda: not job.exists() or "State:\tZ" in (job / "status").read_text())
+
+
+def test_a_told_end_leaves_no_file_under_way(tmp_path):
+    """The job's own SIGTERM: what was being written, beside its final name, is removed."""
+    write = (
+        "import sys, types, time, pymavg.cli, pymavg.files, pymavg.tools\n"
+        "def main(argv):\n"
+        "    with pymavg.files.atomic_open('out.ark') as stream: time.sleep(300)\n"
+        "sys.modules['pymavg.tools.doctor'] = types.SimpleNamespace(main=main)\n"
+        "sys.exit(pymavg.cli.main(['doctor']))"
+    )
+    (tmp_path / "write.py").write_text(write)
+    environment = os.environ | {"PYTHONPATH": str(RUN_PL.parents[1])}
+    process = subprocess.Popen(
+        [str(RUN_PL), "log/x.log", sys.executable, "write.py"], cwd=tmp_path, env=environment, stderr=subprocess.PIPE
+    )
+    assert _within(20, lambda: list(tmp_path.glob(".out.ark.*.tmp")))
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(timeout=20) == 128 + signal.SIGTERM
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["log", "write.py"]
+
+
+def test_nohup_keeps_a_hangup_away(tmp_path):
+    process = subprocess.Popen(["nohup", str(RUN_PL), "x.log", "bash", "-c", "touch started; sleep 1"], cwd=tmp_path)
+    assert _within(20, lambda: (tmp_path / "started").exists())
+    process.send_signal(signal.SIGHUP)
+    assert process.wait(timeout=20) == 0
+
+
+def _within(seconds, reached):
+    """Return whether a state is reached within some seconds."""
+    deadline = time.time() + seconds
+    while not reached() and time.time() < deadline:
+        time.sleep(0.05)
+    return bool(reached())
 
 
 def test_a_log_that_cannot_be_written_is_told(tmp_path):
