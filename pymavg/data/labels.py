@@ -14,6 +14,24 @@ from pymavg.options import log
 def read_pdf_labels(ali_dir):
     """Read ali.*.gz of an alignment directory as pdf-ids.
 
+    Returns
+    -------
+    labels : dict utterance -> int32 (T,)
+    num_pdfs : int
+        Of final.mdl.
+
+    Raises
+    ------
+    PymavgError
+        As `read_transition_ids`.
+    """
+    alignments, model = read_transition_ids(ali_dir)
+    return {u: model.tid_pdf[tids].astype(np.int32) for u, tids in alignments.items()}, model.num_pdfs
+
+
+def read_transition_ids(ali_dir):
+    """Read ali.*.gz of an alignment directory.
+
     Parameters
     ----------
     ali_dir : str or Path
@@ -21,8 +39,8 @@ def read_pdf_labels(ali_dir):
 
     Returns
     -------
-    labels : dict utterance -> int32 (T,)
-    num_pdfs : int
+    alignments : dict utterance -> int32 (T,)
+    model : TransitionModel
         Of final.mdl.
 
     Raises
@@ -35,7 +53,7 @@ def read_pdf_labels(ali_dir):
     if not files:
         raise PymavgError(f"{ali_dir}: no ali.*.gz; make them with steps/align_si.sh or steps/nnet/align.sh")
     model = read_transition_model(ali_dir / "final.mdl")
-    labels = {}
+    alignments = {}
     for path in files:
         for utterance, tids in read_int_vectors(f"ark:{path}"):
             low, high = (int(tids.min()), int(tids.max())) if len(tids) else (1, 1)
@@ -45,8 +63,8 @@ def read_pdf_labels(ali_dir):
                     f"{path}: utterance {utterance} has transition-id {found}, {ali_dir}/final.mdl has 1 to "
                     f"{model.num_tids}; the alignment was made with another model, align again"
                 )
-            labels[utterance] = model.tid_pdf[tids].astype(np.int32)
-    return labels, model.num_pdfs
+            alignments[utterance] = tids
+    return alignments, model
 
 
 def check_outputs(labels, num_outputs, ali_dir, network):

@@ -187,10 +187,14 @@ class Shard:
                 self._whole = self.load(self.utterances)
             yield self._whole
         else:
-            yield from _read_ahead(self.load, plan)
+            yield from read_ahead(self.load, plan)
+
+    def epoch(self, numbers, minibatch_size, randomizer_size=0, drop_last=False, done=0):
+        """Return one pass over this shard, an Epoch."""
+        return Epoch(self, numbers, minibatch_size, randomizer_size, drop_last, done)
 
 
-def _read_ahead(load, plan):
+def read_ahead(load, plan):
     """Yield load(p) for each p of the plan, one ahead of its use."""
     ready, taken = queue.Queue(), threading.Semaphore(1)
     stop = threading.Event()

@@ -51,8 +51,12 @@ class Optimizer:
         """
         if len(x) == 0:
             return
-        renewed = self.phase() is not False
         self.forward(x, targets, weights)
+        self.update_all(learn_rate)
+
+    def update_all(self, learn_rate):
+        """Do what of a step follows on `forward`, or on `propagate` and the derivative."""
+        renewed = self.phase() is not False
         self.backward(learn_rate)
         if renewed:
             self.renew()
@@ -75,11 +79,16 @@ class Optimizer:
 
     def forward(self, x, targets, weights=None, key=None):
         """Compute outputs, loss and its derivative; `key` may lie on the device (uint64 (1,))."""
+        outputs = self.propagate(x, key)
+        loss.derive_(self.net, outputs, targets, weights, self.options.objective_function, self.stats)
+
+    def propagate(self, x, key=None):
+        """Return the outputs (N, out) before the softmax; `backward` expects in their place the loss's derivative."""
         net, self._key = self.net, self.key() if key is None else key
         inputs = net.workspace("x", len(x), net.input_dim)
         inputs[...] = x  # an update may use its input up
         self._outputs = net.propagate(inputs, self.options.dropout_retention, self._key)
-        loss.derive_(net, self._outputs[-1], targets, weights, self.options.objective_function, self.stats)
+        return self._outputs[-1]
 
     def backward(self, learn_rate):
         """Change all layers after `forward`, the last first; `learn_rate` may be a 0-d array on the device."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pymavg.data.shards import Epoch, names_of
+from pymavg.data.shards import names_of
 from pymavg.options import warn
 from pymavg.training.progress import KINDS
 
@@ -37,6 +37,7 @@ class LoopOptions:
     drop_last: bool = False
     seed: int = 777
     average_period: int = 10  # minibatches
+    average_frames: int = 0  # of a worker, after which its period ends early; 0: not used
 
 
 class Worker:
@@ -60,8 +61,7 @@ class Worker:
         """Stand before minibatch `done` of an epoch."""
         options = self.options
         self.numbers = (options.seed, epoch, self.number)
-        self.pass_ = Epoch(
-            self.shard,
+        self.pass_ = self.shard.epoch(
             self.numbers if options.randomize else None,
             options.minibatch_size,
             options.randomizer_size,
@@ -91,6 +91,8 @@ class Worker:
             self.trail.append((self.pass_.done, block.utterances, block.starts, rows, self.learner.loss_so_far()))
             if not self.learner.is_sound():
                 self.trouble = self._place(-1)
+                break
+            if 0 < self.options.average_frames <= self.frames:
                 break
         self.epoch_frames += self.frames
 

@@ -16,7 +16,7 @@ from pymavg.training.averaging import Averager
 from pymavg.training.checkpoint import Checkpoints, Lock
 from pymavg.training.communicator import open_communicator
 from pymavg.training.devices import bind
-from pymavg.training.loop import Loop, LoopOptions, Worker
+from pymavg.training.loop import Loop, Worker
 from pymavg.training.progress import Clock, Progress
 
 GIB = 1 << 30
@@ -29,7 +29,7 @@ class Session:
     Parameters
     ----------
     exp : str or Path
-    options : settings.CommonOptions
+    options : settings.RunOptions
     name : str
         Of the JSON-lines log, exp/log/NAME.jsonl.
     """
@@ -118,15 +118,7 @@ class Session:
 
     def loop(self, learners, shards, averaging, limit):
         """Return the Loop over this rank's workers, their models made equal to rank 0's."""
-        options = self.options
-        loop_options = LoopOptions(
-            options.minibatch_size,
-            options.randomizer_size,
-            options.randomize,
-            options.drop_last,
-            options.seed,
-            options.period(),
-        )
+        loop_options = self.options.loop()
         numbered = zip(self.own_workers, learners, shards, strict=True)
         workers = [Worker(number, learner, shard, loop_options) for number, learner, shard in numbered]
         averager = Averager(self.comm, self.xp, [learner.theta for learner in learners], averaging, self.clock)

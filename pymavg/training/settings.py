@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from pymavg.errors import PymavgError
+from pymavg.training.loop import LoopOptions
 
 NEUTRAL = {  # options that may differ when a training is continued
     "use_gpu",
@@ -18,17 +19,10 @@ NEUTRAL = {  # options that may differ when a training is continued
 
 
 @dataclass
-class CommonOptions:
-    """What training and pretraining share."""
+class RunOptions:
+    """What every training has: workers, averages, device, checkpoints, reports."""
 
-    splice: int = 5
-    cmvn_opts: str = ""
-    delta_opts: str = ""
-    feature_transform: str = ""
-    minibatch_size: int = 256
-    randomizer_size: int = 0
     randomize: bool = True
-    drop_last: bool = False
     seed: int = 777
     average_period: int = 10
     average_frames: int = 0
@@ -37,23 +31,13 @@ class CommonOptions:
     use_gpu: str = "auto"
     share_gpu: bool = False
     precision: str = "float32"
-    memory_budget: float = 0.0
-    shard_dtype: str = "float32"
     checkpoint_minutes: float = 10.0
     report_seconds: float = 20.0
     restart: bool = False
     allow_change: bool = False
-    explain: bool = False
 
     HELP = {
-        "splice": "context frames on either side of the input",
-        "cmvn_opts": "how features are normalised, such as '--norm-means=true --norm-vars=false'",
-        "delta_opts": "deltas of the features, such as '--delta-order=2'",
-        "feature_transform": "nnet1 file to use instead of splice, shift and rescale estimated on the training data",
-        "minibatch_size": "frames",
-        "randomizer_size": "frames that are shuffled together; 0: the whole shard",
         "randomize": "shuffle frames; false keeps the order of the utterances",
-        "drop_last": "leave out the last, partial minibatch of a shard, as nnet1 does",
         "average_period": "minibatches between two averages",
         "average_frames": "frames of a worker between two averages, in place of --average-period; 0: not used",
         "lr_scaling": "linear: the learning rate times the number of workers, each makes 1/N of the updates; none",
@@ -61,23 +45,57 @@ class CommonOptions:
         "use_gpu": "auto, yes or no",
         "share_gpu": "allow several ranks on one GPU",
         "precision": "float32; on a GPU also tf32 or bf16 for the matrix products, parameters stay float32",
-        "memory_budget": "GiB of device memory for a worker's features; larger shards are streamed; 0: no limit",
-        "shard_dtype": "float32, or float16 to hold features in half the memory",
         "checkpoint_minutes": "between two checkpoints within an epoch; there is always one at its end",
         "report_seconds": "between two lines in a log that is not a terminal",
         "restart": "forget what an earlier run left in <exp>",
         "allow_change": "continue an earlier run with other options or data",
-        "explain": "print frames, averages, memory and expected time before starting",
     }
 
     def check(self):
         """Raise PymavgError where a value is out of its range."""
         _choice(self, "lr_scaling", ("linear", "none"))
-        _choice(self, "shard_dtype", ("float32", "float16"))
         _choice(self, "use_gpu", ("auto", "yes", "no"))
-        for name in ("minibatch_size", "average_period", "virtual_workers"):
+        for name in ("average_period", "virtual_workers"):
             _at_least(self, name, 1)
-        for name in ("splice", "randomizer_size", "average_frames", "memory_budget", "checkpoint_minutes", "seed"):
+        for name in ("average_frames", "checkpoint_minutes", "seed"):
+            _at_least(self, name, 0)
+
+
+@dataclass
+class CommonOptions(RunOptions):
+    """What training and pretraining on frames share."""
+
+    splice: int = 5
+    cmvn_opts: str = ""
+    delta_opts: str = ""
+    feature_transform: str = ""
+    minibatch_size: int = 256
+    randomizer_size: int = 0
+    drop_last: bool = False
+    memory_budget: float = 0.0
+    shard_dtype: str = "float32"
+    explain: bool = False
+
+    HELP = {
+        **RunOptions.HELP,
+        "splice": "context frames on either side of the input",
+        "cmvn_opts": "how features are normalised, such as '--norm-means=true --norm-vars=false'",
+        "delta_opts": "deltas of the features, such as '--delta-order=2'",
+        "feature_transform": "nnet1 file to use instead of splice, shift and rescale estimated on the training data",
+        "minibatch_size": "frames",
+        "randomizer_size": "frames that are shuffled together; 0: the whole shard",
+        "drop_last": "leave out the last, partial minibatch of a shard, as nnet1 does",
+        "memory_budget": "GiB of device memory for a worker's features; larger shards are streamed; 0: no limit",
+        "shard_dtype": "float32, or float16 to hold features in half the memory",
+        "explain": "print frames, averages, memory and expected time before starting",
+    }
+
+    def check(self):
+        """Raise PymavgError where a value is out of its range."""
+        super().check()
+        _choice(self, "shard_dtype", ("float32", "float16"))
+        _at_least(self, "minibatch_size", 1)
+        for name in ("splice", "randomizer_size", "memory_budget"):
             _at_least(self, name, 0)
 
     def period(self):
@@ -85,6 +103,11 @@ class CommonOptions:
         if self.average_frames:
             return max(1, round(self.average_frames / self.minibatch_size))
         return self.average_period
+
+    def loop(self):
+        """Return the LoopOptions."""
+        sizes = self.minibatch_size, self.randomizer_size
+        return LoopOptions(*sizes, self.randomize, self.drop_last, self.seed, self.period())
 
 
 @dataclass

@@ -56,20 +56,30 @@ class Trainer:
     def __init__(self, session, optimizing, averaging, data, alignments):
         self.session, self.options = session, session.options
         self.optimizing, self.averaging = optimizing, averaging
-        self.rule = schedules.make_rule(self.options.schedule, self.options.newbob_measure, vars(self.options))
+        self.rule = self._rule()
         self.scale = session.workers if self.options.lr_scaling == "linear" else 1
         averaging.check(session.workers)
         if self.options.final_model == "ema" and not averaging.ema_decay:
             raise PymavgError("--final-model ema needs --ema-decay, such as 0.9")
         self.data, self.alignments = data, alignments
-        self.targets, self.num_pdfs = read_targets(data, alignments, self.options, session.progress.say)
         self.saves = self.retries = 0
+        self.read()
+
+    def _rule(self):
+        return schedules.make_rule(self.options.schedule, self.options.newbob_measure, vars(self.options))
+
+    def read(self):
+        """Read what is learnt from, the features excepted, and check it."""
+        self.targets, self.num_pdfs = read_targets(self.data, self.alignments, self.options, self.session.progress.say)
+
+    def checksums(self):
+        """Return numbers that tell whether a stored run was on the same data."""
+        return [targets.checksum() for targets in self.targets]
 
     def run(self):
         """Train to the end, from the start or from the last checkpoint."""
         session = self.session
-        data = [targets.checksum() for targets in self.targets]
-        self.config = fingerprint(session.workers, data, self.options, self.optimizing, self.averaging)
+        self.config = fingerprint(session.workers, self.checksums(), self.options, self.optimizing, self.averaging)
         if self._already_trained():
             return
         self._prepare()
@@ -161,9 +171,7 @@ class Trainer:
             sums = loop.run(
                 state.epoch, self.rate(state), title, self.session.signals, lambda: self._save(state, True), within
             )
-            loss, accuracy = self.cross_validate(loop.averager.model)
-            if not math.isfinite(loss):
-                raise Diverged("cross-validation")
+            loss, accuracy = self.judge(state, sums)
         except Diverged as error:
             return self._recover(state, str(error), before)
         except Stopped:
@@ -180,6 +188,13 @@ class Trainer:
             self._clear_momenta()
         self._save(new, False)
         return new
+
+    def judge(self, state, sums):
+        """Return (loss per frame, frame accuracy in percent) that an epoch's model is judged by."""
+        loss, accuracy = self.cross_validate(self.loop.averager.model)
+        if not math.isfinite(loss):
+            raise Diverged("cross-validation")
+        return loss, accuracy
 
     def _report(self, state, sums, loss, accuracy, accepted):
         frames = max(1.0, sums[2])
