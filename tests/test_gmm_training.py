@@ -133,19 +133,19 @@ def test_alignments_of_a_job_are_found_in_any_archive_and_checked(golden, tmp_pa
     ali = tmp_path / "ali"
     ali.mkdir()
     with pytest.raises(PymavgError, match="no ali.*gz"):
-        read_job_alignments(ali, 1, job, 0.1)
+        read_job_alignments(ali, 1, job.frames(), job.path, 0.1)
     (ali / "final.mdl").write_bytes(golden("gmm/units/init.mdl").read_bytes())
     write_alignments(ali / "ali.1.gz", {f"u{i}": np.full(4, 1) for i in range(1, 11)} | {"other": np.full(9, 1)})
     write_alignments(ali / "ali.2.gz", {f"u{i}": np.full(4 + (i == 12), 2) for i in range(11, 20)})
-    _, found = read_job_alignments(ali, 2, job, 0.1)
+    _, found = read_job_alignments(ali, 2, job.frames(), job.path, 0.1)
     assert set(found) == {f"u{i}" for i in range(1, 20) if i != 12} and found["u13"].tolist() == [2] * 4
     told = capsys.readouterr().err
     assert "u12 (5 labels for 4 frames)" in told and "18 of 20 utterances aligned (10.0% without; first: u20)" in told
     with pytest.raises(PymavgError, match="18 of 20"):
-        read_job_alignments(ali, 2, job, 0.05)
+        read_job_alignments(ali, 2, job.frames(), job.path, 0.05)
     write_alignments(ali / "ali.1.gz", {"u1": np.full(4, 9999)})
     with pytest.raises(PymavgError, match="ali.1.gz: utterance u1 has transition-ids 9999 to 9999.*1 to 1004"):
-        read_job_alignments(ali, 1, job, 0.1)
+        read_job_alignments(ali, 1, job.frames(), job.path, 0.1)
 
 
 @pytest.fixture

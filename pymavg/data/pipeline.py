@@ -10,6 +10,7 @@ The rules are those of Kaldi's steps (decode.sh, align_fmllr.sh, nnet/decode.sh)
 
 import argparse
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -77,6 +78,8 @@ class FeaturePipeline:
         Directory that relative paths in feats.scp and cmvn.scp start from; without it, as in Kaldi, the current one.
     gmm : bool
         Take `model` for a GMM's directory even if it holds no *.mdl yet.
+    only_cmvn : bool
+        No more than CMVN, as it is before a GMM's features are spliced.
 
     Attributes
     ----------
@@ -84,19 +87,17 @@ class FeaturePipeline:
         Utterances of feats.scp, in its order. Iteration gives (utterance, float32 array (T, dim)).
     """
 
-    def __init__(self, data, model=None, transforms=None, root=None, gmm=False):
+    def __init__(self, data, model=None, transforms=None, root=None, gmm=False, only_cmvn=False):
         self._data = str(data)
         self._feats = MatrixScp(_needed(data, "feats.scp", "run steps/make_mfcc.sh or make_fbank.sh on it"), root=root)
         self.utts = list(self._feats)
-        self._utt2spk = None
         self._dim = None
-        self._steps = self._rules(model, root, gmm)
+        self._steps = self._rules(model, root, gmm or only_cmvn, only_cmvn)
         if transforms:
-            self._load_utt2spk()
             table = read_transforms(transforms)
-            self._steps.append(lambda m, utt: transform(m, self._of_speaker(table, utt, transforms), utt))
+            self._steps.append(lambda m, utt: transform(m, self.of_speaker(table, utt, transforms), utt))
 
-    def _rules(self, model, root, gmm):
+    def _rules(self, model, root, gmm, only_cmvn):
         """Return the list of functions (features, utterance) -> features for a model directory."""
         if model is None:
             return []
@@ -120,7 +121,9 @@ class FeaturePipeline:
             return None if network and not "".join(read_lines(said)).strip() else read_options(said, defaults)
 
         steps = [self._cmvn_step(options("cmvn_opts", cmvn.CmvnOptions()), root)]
-        if "final.mat" in present:
+        if only_cmvn:
+            pass
+        elif "final.mat" in present:
             context = options("splice_opts", SpliceOptions())
             matrix = open_reader(Path(model, "final.mat")).matrix()
             steps.append(lambda m, utt: splice(m, context.left_context, context.right_context))
@@ -135,24 +138,36 @@ class FeaturePipeline:
         path = _needed(self._data, "cmvn.scp", f"run steps/compute_cmvn_stats.sh {self._data}")
         table = {}
         stats = MatrixScp(path, np.float64, root)
-        self._load_utt2spk()
 
         def step(features, utt):
-            speaker = self._utt2spk.get(utt)
+            speaker = self.utt2spk.get(utt)
             if speaker not in table:
-                table[speaker] = self._of_speaker(stats, utt, path)
+                table[speaker] = self.of_speaker(stats, utt, path)
             return cmvn.apply(features, table[speaker], options, f"{path}: speaker {speaker}")
 
         return step
 
-    def _load_utt2spk(self):
-        if self._utt2spk is None:
-            self._utt2spk = read_token_map(_needed(self._data, "utt2spk", "run utils/fix_data_dir.sh on it"))
+    @cached_property
+    def utt2spk(self):
+        """The dict utterance -> speaker."""
+        return read_token_map(_needed(self._data, "utt2spk", "run utils/fix_data_dir.sh on it"))
 
-    def _of_speaker(self, table, utt, where):
-        speaker = self._utt2spk.get(utt)
-        if speaker is None:
+    def speaker(self, utt):
+        """Return the speaker of an utterance of feats.scp."""
+        if utt not in self.utt2spk:
             raise PymavgError(f"{self._data}/utt2spk: utterance {utt} of feats.scp is not there")
+        return self.utt2spk[utt]
+
+    def by_speaker(self):
+        """Return the dict speaker -> list of utterances, in the order of feats.scp."""
+        groups = {}
+        for utt in self.utts:
+            groups.setdefault(self.speaker(utt), []).append(utt)
+        return groups
+
+    def of_speaker(self, table, utt, where):
+        """Return what a table of speakers, read from `where`, holds for the speaker of an utterance."""
+        speaker = self.speaker(utt)
         if speaker not in table:
             remedy = "run steps/compute_cmvn_stats.sh" if str(where).endswith("cmvn.scp") else "estimate it"
             raise PymavgError(f"{where}: nothing for speaker {speaker} of utterance {utt}; {remedy} on {self._data}")

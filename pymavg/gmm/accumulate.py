@@ -68,7 +68,7 @@ def load_stats(path):
     return GmmStats(*load_arrays(path, GmmStats.__dataclass_fields__, "statistics of a pass"))
 
 
-def accumulate(stats, gmm, tid_pdf, feats, tids, rows=None):
+def accumulate(stats, gmm, tid_pdf, feats, tids, rows=None, moments_of=None):
     """Add the frames of one or many utterances to `stats`.
 
     Parameters
@@ -81,28 +81,38 @@ def accumulate(stats, gmm, tid_pdf, feats, tids, rows=None):
         Transition-id of each frame.
     rows : int array (T,), optional
         The frames' rows in `feats`; by default all of them in order.
+    moments_of : float32 (N, D), optional
+        Other features of the same frames, whose sums are taken instead, while `feats` decides on the posteriors
+        (Kaldi's gmm-acc-stats-twofeats).
     """
     stats.transitions += np.bincount(tids, minlength=len(stats.transitions))
     stats.frames += len(tids)
-    pdf = tid_pdf[tids]
-    order = np.argsort(pdf, kind="stable")
-    bounds = np.searchsorted(pdf[order], np.arange(gmm.num_pdfs + 1))
-    for p in np.flatnonzero(np.diff(bounds)):
+    for p, frames in frames_by_pdf(tid_pdf[tids], gmm.num_pdfs):
         of_pdf = slice(gmm.offset[p], gmm.offset[p + 1])
+        frames = frames if rows is None else rows[frames]
+        x = feats[frames].astype(np.float64)
+        posterior, loglike = posteriors(gmm, of_pdf, x)
+        x = x if moments_of is None else moments_of[frames].astype(np.float64)
+        stats.occupancy[of_pdf] += posterior.sum(0)
+        stats.first[of_pdf] += posterior.T @ x
+        stats.second[of_pdf] += posterior.T @ (x * x)
+        stats.loglike += float(loglike.sum())
+
+
+def frames_by_pdf(pdf, num_pdfs):
+    """Yield (pdf, positions in `pdf` that hold it), at most CHUNK positions at once."""
+    order = np.argsort(pdf, kind="stable")
+    bounds = np.searchsorted(pdf[order], np.arange(num_pdfs + 1))
+    for p in np.flatnonzero(np.diff(bounds)):
         for first in range(bounds[p], bounds[p + 1], CHUNK):
-            frames = order[first : min(first + CHUNK, bounds[p + 1])]
-            frames = frames if rows is None else rows[frames]
-            _accumulate_pdf(stats, gmm, of_pdf, feats[frames].astype(np.float64))
+            yield p, order[first : min(first + CHUNK, bounds[p + 1])]
 
 
-def _accumulate_pdf(stats, gmm, of_pdf, x):
-    squares = x * x
-    likes = x @ gmm.means_invvars[of_pdf].T - 0.5 * squares @ gmm.inv_vars[of_pdf].T + gmm.gconsts[of_pdf]  # (T, K)
+def posteriors(gmm, of_pdf, x):
+    """Return (γ (T, K), log p(x | pdf) (T,)) of the Gaussians `of_pdf`, a slice of K, for frames x, float64 (T, D)."""
+    likes = x @ gmm.means_invvars[of_pdf].T - 0.5 * (x * x) @ gmm.inv_vars[of_pdf].T + gmm.gconsts[of_pdf]
     largest = likes.max(1, keepdims=True)
     posterior = np.exp(likes - largest)
     total = posterior.sum(1, keepdims=True)
     posterior /= total
-    stats.occupancy[of_pdf] += posterior.sum(0)
-    stats.first[of_pdf] += posterior.T @ x
-    stats.second[of_pdf] += posterior.T @ squares
-    stats.loglike += float(largest.sum() + np.log(total).sum())
+    return posterior, (largest + np.log(total))[:, 0]

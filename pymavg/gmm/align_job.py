@@ -6,6 +6,7 @@ from pymavg.errors import PymavgError
 from pymavg.gmm.align import Alignment, align
 from pymavg.gmm.equal_align import align_equal
 from pymavg.gmm.likelihood import GmmScorer
+from pymavg.gmm.silence import is_silence
 from pymavg.options import log
 
 
@@ -49,7 +50,8 @@ class Aligner:
 
     def __init__(self, transitions, gmm, options):
         if options.boost_silence != 1.0:
-            gmm = gmm.scaled_weights(_silence_pdfs(transitions, options.silence_phones), options.boost_silence)
+            silence = np.unique(transitions.tid_pdf[is_silence(transitions, options.silence_phones)])
+            gmm = gmm.scaled_weights(silence, options.boost_silence)
         self._scorer, self._tid_pdf, self._options = GmmScorer(gmm), transitions.tid_pdf, options
         self._column = np.zeros(gmm.num_pdfs, np.int32)
 
@@ -80,13 +82,3 @@ def align_all(name, aligner, utterances, max_failed):
             alignments[utterance] = found.tids
     report.close(max_failed)
     return alignments
-
-
-def _silence_pdfs(transitions, colon_list):
-    phones = [int(word) for word in colon_list.split(":") if word.isdecimal()]
-    is_silence = np.isin(transitions.tid_phone, phones)
-    if not is_silence.any():
-        raise PymavgError(
-            f"--boost-silence needs --silence-phones, ids of the model's phones separated by colons; got '{colon_list}'"
-        )
-    return np.unique(transitions.tid_pdf[is_silence])

@@ -8,7 +8,7 @@ from pymavg.kaldi.tables import IntVectorWriter, read_int_vectors
 from pymavg.kaldi.transitions import read_transition_model
 
 
-def read_job_alignments(ali_dir, job, data, max_missing):
+def read_job_alignments(ali_dir, job, frames, where, max_missing):
     """Return the model of an alignment directory and the alignments of a job's utterances.
 
     The archive of the same job is read first, then the others until all utterances are found: the directory may have
@@ -19,7 +19,10 @@ def read_job_alignments(ali_dir, job, data, max_missing):
     ali_dir : str or Path
         With final.mdl and ali.1.gz, ali.2.gz, …
     job : int
-    data : pymavg.gmm.job_data.JobData
+    frames : dict utterance -> int
+        Frames of the job's utterances.
+    where : str or Path
+        What the utterances were read from, for messages.
     max_missing : float
         Largest share of utterances that may be without alignment of the right length.
 
@@ -36,8 +39,7 @@ def read_job_alignments(ali_dir, job, data, max_missing):
     paths = sorted(Path(ali_dir).glob("ali.*.gz"), key=lambda path: (path != first, len(path.name), path.name))
     if not paths:
         raise PymavgError(f"{ali_dir}: no ali.*.gz; make them with steps/align_si.sh")
-    transitions, frames = read_transition_model(Path(ali_dir, "final.mdl")), data.frames()
-    found = {}
+    transitions, found = read_transition_model(Path(ali_dir, "final.mdl")), {}
     for path in paths:
         for utterance, tids in read_int_vectors(f"ark:{path}"):
             if utterance in frames:
@@ -45,7 +47,7 @@ def read_job_alignments(ali_dir, job, data, max_missing):
                 found[utterance] = tids
         if len(found) == len(frames):
             break
-    usable = match_lengths(frames, found, f"{data.path} with {ali_dir}", tolerance=0, max_missing=max_missing)
+    usable = match_lengths(frames, found, f"{where} with {ali_dir}", tolerance=0, max_missing=max_missing)
     return transitions, {utterance: found[utterance] for utterance in usable}
 
 

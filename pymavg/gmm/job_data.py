@@ -67,10 +67,18 @@ class JobData:
     utts : list of str
     frame_offset : int64 (U + 1,)
         First frame of each utterance.
-    feats : float32 (frames in all, D), mapped from disk
+    plain : float32 (frames in all, D), mapped from disk
+        As they were written.
+    feats : float32 (frames in all, K)
+        The same, or what the transforms make of them.
+
+    Parameters
+    ----------
+    path : str or Path
+    transforms : pymavg.data.speaker_transforms.Transforms, optional
     """
 
-    def __init__(self, path):
+    def __init__(self, path, transforms=None):
         self.path = Path(path)
         pairs = [line.split() for line in read_lines(self.path / "utts")]
         self.utts = [utterance for utterance, _ in pairs]
@@ -79,7 +87,10 @@ class JobData:
         total = int(self.frame_offset[-1])
         if numbers % total:
             raise PymavgError(f"{self.path}: features and utterances differ in length; remove it and start again")
-        self.feats = np.memmap(self.path / "feats.f32", np.float32, "r", shape=(total, numbers // total))
+        self.plain = np.memmap(self.path / "feats.f32", np.float32, "r", shape=(total, numbers // total))
+        self.feats, self.transforms = self.plain, transforms
+        if transforms:
+            self.feats = np.concatenate([transforms(utterance, x) for utterance, x in self.items()], dtype=np.float32)
 
     def frames(self):
         """Return the dict utterance -> number of frames."""

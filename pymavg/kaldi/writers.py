@@ -100,3 +100,9 @@ class IntVectorWriter(TableWriter):
         if values.dtype.kind not in "iu" and values.size:
             raise PymavgError(f"{self._ark}: whole numbers expected, found {values.dtype}")
         writer.basic_vector(values)
+
+
+def write_matrix(path, matrix, double=False):
+    """Write a file that holds one matrix (rows, columns), as final.mat; float32 unless `double`."""
+    with atomic_open(path, "wb") as stream:
+        KaldiWriter(stream).matrix(matrix, double)

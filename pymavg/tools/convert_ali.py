@@ -24,7 +24,7 @@ def main(argv):
     parser.add_argument("alignments")
     args = parser.parse_args(argv)
     data = JobData(args.job_dir)
-    old, alignments = read_job_alignments(args.ali_dir, args.job, data, args.max_missing)
+    old, alignments = read_job_alignments(args.ali_dir, args.job, data.frames(), data.path, args.max_missing)
     converter = AlignmentConverter(old, read_transition_model(args.model), read_tree(args.tree))
     converted = converter.convert(list(alignments.values()))
     write_alignments(args.alignments, dict(zip(alignments, converted, strict=True)))

@@ -4,7 +4,8 @@ usage: pymavg gmm-pass [options] <model> <job-dir> <alignments> <stats>
  e.g.: pymavg gmm-pass --align viterbi exp/mono/3.mdl exp/mono/job.1 exp/mono/ali.1.gz exp/mono/3.1.acc
 
 With --align none the alignments are read; else they are written, by shares of equal length (equal) or by the best path
-(viterbi). <job-dir> is made by gmm-feats and gmm-graphs.
+(viterbi). <job-dir> is made by gmm-feats and gmm-graphs. With --two-feats true, the transformed features decide on the
+posteriors, and the sums are those of the features as they were: the model for speakers not yet adapted to.
 """
 
 import numpy as np
@@ -12,10 +13,10 @@ import numpy as np
 from pymavg.gmm.accumulate import GmmStats, accumulate
 from pymavg.gmm.align_options import AlignOptions
 from pymavg.gmm.alignments import write_alignments
-from pymavg.gmm.job_data import JobData
+from pymavg.gmm.job_options import add_transform_options, read_job
 from pymavg.kaldi.gmm import read_model
 from pymavg.kaldi.tables import read_int_vectors
-from pymavg.options import Parser, log
+from pymavg.options import Parser, boolean, log
 
 
 def main(argv):
@@ -23,18 +24,21 @@ def main(argv):
     parser = Parser("gmm-pass", __doc__)
     parser.add_argument("--align", choices=("none", "equal", "viterbi"), default="none", help="default none")
     parser.add_options_of(AlignOptions())
+    add_transform_options(parser)
+    parser.add_argument("--two-feats", type=boolean, default=False, help="needs --transform; default false")
     for name in ("model", "job_dir", "alignments", "stats"):
         parser.add_argument(name, metavar=name.replace("_", "-"))
     args = parser.parse_args(argv)
     transitions, gmm = read_model(args.model)
-    data = JobData(args.job_dir)
+    data = read_job(args)
     if args.align == "none":
         alignments = dict(read_int_vectors(f"ark:{args.alignments}"))
     else:
         alignments = _align(args, transitions, gmm, data)
     stats = GmmStats.zeros(gmm, transitions.num_tids)
     tids = np.concatenate(list(alignments.values()))
-    accumulate(stats, gmm, transitions.tid_pdf, data.feats, tids, data.rows(alignments))
+    second = data.plain if args.two_feats else None
+    accumulate(stats, gmm, transitions.tid_pdf, data.feats, tids, data.rows(alignments), moments_of=second)
     stats.save(args.stats)
     log(f"gmm-pass: average log-likelihood per frame {stats.loglike / stats.frames:.4f} over {stats.frames:.0f} frames")
 

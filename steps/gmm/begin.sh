@@ -1,5 +1,32 @@
 # shellcheck shell=bash
-# Source it for begin_run, which lets a step go on where a run with the same settings and inputs stopped.
+# Source it for what the steps of GMMs check before any work, and for begin_run, which lets a step go on where a run with
+# the same settings and inputs stopped.
+
+need_files() { # <file>...
+  local file
+  for file in "$@"; do
+    [ -f "$file" ] || { echo "$0: $file: no such file" >&2; exit 1; }
+  done
+}
+
+same_phones() { # <lang> <dir>: was <dir> made with this lang directory?
+  if [ -f "$2/phones.txt" ] && ! cmp -s "$1/phones.txt" "$2/phones.txt"; then
+    echo "$0: $1/phones.txt and $2/phones.txt differ: $2 was made with another lang directory" >&2
+    exit 1
+  fi
+}
+
+different_dirs() { # <name> <dir> <name> <dir>
+  [ ! "$2" -ef "$4" ] || { echo "$0: $1 and $3 are the same directory, $2" >&2; exit 1; }
+}
+
+copy_model() { # <from> <to>: all that makes a system, but no alignments and no speakers' transforms
+  local name
+  for name in final.mdl final.alimdl tree final.occs cmvn_opts delta_opts splice_opts final.mat full.mat phones.txt; do
+    rm -f "${2:?}/$name"
+    [ ! -f "$1/$name" ] || cp "$1/$name" "$2"
+  done
+}
 
 begin_run() { # <dir> <result> <settings> <input>...: exits 0 when <dir>/<result> is there already
   local dir=$1 result=$2 settings file
@@ -16,7 +43,8 @@ begin_run() { # <dir> <result> <settings> <input>...: exits 0 when <dir>/<result
     return 0
   fi
   [ ! -f "$dir/.settings" ] || echo "$0: settings or inputs differ from those $dir was made with: starting anew"
-  rm -rf "$dir"/{job.*,*.mdl,*.acc,*.occs,*.treeacc,tree,questions.int,ali.*.gz} "${dir:?}/$result"
+  rm -rf "$dir"/{job.*,*.mdl,*.alimdl,*.acc,*.occs,*.treeacc,*.lda,*.macc,*.mat,*.mllt,*trans.*,tree,questions.int,ali.*.gz} \
+    "${dir:?}/$result"
   printf '%s' "$settings" >"$dir/.settings"
 }
 
