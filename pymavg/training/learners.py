@@ -2,7 +2,8 @@
 
 A learner has `theta` (flat parameters, an array of the module `xp`), `momenta()` (flat, or None),
 `learn(block, rows, learn_rate, numbers)`, `measures()` (sums of loss, correct frames, frames since the last call),
-`loss_so_far()` (the first of them, left on the device), `state()` and `load_state(state)`.
+`loss_so_far()` (the first of them, left on the device), `state()` and `load_state(state)`, and `told`, the words of a
+report on them.
 """
 
 import numpy as np
@@ -24,6 +25,8 @@ class FrameLearner:
     optimizer : pymavg.nnet.optimizer's
     transform : pymavg.nnet.features.FeatureTransform
     """
+
+    told = "loss {loss:.4f}, accuracy {accuracy:.2f} %"
 
     def __init__(self, optimizer, transform):
         self.optimizer, self.transform, self.net = optimizer, transform, optimizer.net
@@ -114,6 +117,8 @@ class RbmLearner:
     with_bug : bool
         Kaldi's default: the momentum is 0.9 from the second minibatch on, the rate follows its schedule.
     """
+
+    told = "mean squared error {loss:.4f}"
 
     def __init__(self, rbm, transform, below, l2, share, with_bug=True):
         self.rbm, self.transform, self.below = rbm, transform, below

@@ -167,7 +167,8 @@ class Loop:
             self.sums[:] = 0
         for worker, skip in zip(self.workers, done or [0] * len(self.workers), strict=True):
             worker.begin(epoch, skip)
-        self.progress.begin(title, self._epoch_frames(), int(self._epoch_frames_by_worker().sum()))
+        done_frames = int(self._epoch_frames_by_worker().sum())
+        self.progress.begin(title, self._epoch_frames(), done_frames, self.workers[0].learner.told)
         _, left, flags = self._exchange(signals)
         while left.any():
             if flags[SAVE] or flags[STOP]:

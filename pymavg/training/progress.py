@@ -80,13 +80,14 @@ class Progress:
         elif self.active:
             log(message)
 
-    def begin(self, title, frames, done=0):
-        """Start an epoch of `frames` frames, `done` of which are over."""
+    def begin(self, title, frames, done, told):
+        """Start an epoch of `frames` frames, `done` of which are over; `told` words its {loss} and {accuracy}."""
         if not self.active:
             return
         self.title, self.total, self.done = title, frames, done
         self.begun = self.told = time.monotonic()
         self.at_begin = done
+        self.told_measures = told
         self.window, self.spent = Window(), 0.0
         if sys.stderr.isatty():
             self.bar = tqdm(total=frames, initial=done, desc=title, unit="frame", unit_scale=True, file=sys.stderr)
@@ -109,7 +110,7 @@ class Progress:
         self.window.add(loss, correct, counted, frames, seconds)
         self.spent = self.spent + seconds
         if self.bar is not None:
-            self.bar.set_postfix_str(self.window.measures(), refresh=False)
+            self.bar.set_postfix_str(self.window.measures(self.told_measures), refresh=False)
             self.bar.update(frames)
         now = time.monotonic()
         if now - self.told >= self.seconds:
@@ -121,8 +122,9 @@ class Progress:
         window, self.window, self.told = self.window, Window(), now
         speed = window.frames / max(1e-9, elapsed)
         if self.bar is None:
+            share, measures = self.done / max(1, self.total), window.measures(self.told_measures)
             self.say(
-                f"{self.title}: {self.done / max(1, self.total):.0%}, {window.measures()}, {speed:.0f} frames/s, "
+                f"{self.title}: {share:.0%}, {measures}, {speed:.0f} frames/s, "
                 f"{duration((self.total - self.done) / max(1e-9, rate))} left; {window.shares()}"
             )
         self.record(
@@ -171,10 +173,10 @@ class Window:
         self.counted, self.frames = self.counted + counted, self.frames + frames
         self.seconds = self.seconds + seconds
 
-    def measures(self):
-        """Return loss and frame accuracy as text."""
+    def measures(self, told):
+        """Return what `told` says of the loss per frame and the frame accuracy in percent."""
         frames = max(1.0, self.counted)
-        return f"loss {self.loss / frames:.4f}, accuracy {100 * self.correct / frames:.2f} %"
+        return told.format(loss=self.loss / frames, accuracy=100 * self.correct / frames)
 
     def shares(self):
         """Return each rank's share of time by kind, in percent, as text."""
