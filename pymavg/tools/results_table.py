@@ -8,8 +8,8 @@ One tab-separated line for each system and part of the evaluation set: system, p
 penalty chosen on the development set, errors, words of the reference, decode directory.
 """
 
-from pymavg.files import atomic_open
 from pymavg.options import Parser
+from pymavg.report.parts import write_part
 from pymavg.report.results import find_results, markdown, tab_lines
 
 
@@ -17,12 +17,11 @@ def main(argv):
     """Run the tool."""
     parser = Parser("results-table", __doc__)
     parser.add_argument("--data", default="eval2000", help="evaluation set: exp/*/decode_DATA* (default eval2000)")
-    parser.add_argument("--markdown", help="file to write the table to, with commit, command and machine")
+    parser.add_argument("--markdown", help="file whose first part becomes the table, with commit, command and machine")
     parser.add_argument("--command", default="./run.sh", help="what made the results, for the markdown")
     parser.add_argument("exp", metavar="exp-dir")
     args = parser.parse_args(argv)
     results = find_results(args.exp, args.data)
     if args.markdown:
-        with atomic_open(args.markdown) as stream:
-            stream.write(markdown(results, args.command))
+        write_part(args.markdown, "wer", markdown(results, args.command))
     print("\n".join(tab_lines(results)))
