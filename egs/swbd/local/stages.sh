@@ -1,20 +1,58 @@
 # Sourced by run.sh: which stages run, which are whole, and what each needs.
-# A finished stage leaves $dir/exp/.done/N with the options it ran under; running one again makes all later ones stale.
-# shellcheck shell=bash disable=SC2154
+# A finished stage leaves $dir/exp/.done/N with the settings it read; running one again makes all later ones stale.
+# shellcheck shell=bash disable=SC2154,SC2034  # variables of run.sh; variables read by name
 
-stage_options="corpus=$corpus swbd=$swbd eval2000=$eval2000 mini_hours=$mini_hours full_gmm=$full_gmm conf=$conf seed=$seed"
 stage_now=
+corpus_dirs="$swbd $eval2000 ${transcripts:-}" # as given: for mini, run.sh fills them in
 
-# stage N TITLE: true if stage N is asked for and not whole yet.
+# reads N: the variables that what stage N makes depends on; a name in .conf is a file of settings.
+reads() {
+  case $1 in
+    0) echo corpus mini_hours corpus_dirs ;;
+    1) echo dev_percent ;;
+    2) echo lm_order fisher ;;
+    3) echo eval2001 rt03 ;;
+    4) echo mono_utts conf/mfcc.conf ;;
+    5) echo mono_gauss ;;
+    6) echo tri1_leaves tri1_gauss ;;
+    10) echo conf/fbank.conf ;;
+    11) echo num_workers seed dnn_depth dnn_dim "$dbn_conf" ;;
+    12) echo num_workers seed "$dnn_conf" ;;
+    14) echo decode_opts ;;
+  esac
+}
+
+# settings N: what stage N reads, one name=value a line.
+settings() {
+  local name
+  for name in $(reads "$1"); do
+    if [[ $name == *.conf ]]; then
+      sed -E 's/[[:space:]]*#.*//; s/^--//; /^$/d' "$name"
+    elif [ -n "${!name+set}" ]; then # a variable that this version of run.sh does not know is none
+      local -n value=$name
+      echo "$name=${value[*]}"
+    fi
+  done
+}
+
+# made_whole N: what stage N makes and never makes again by itself, or would leave stale.
+made_whole() {
+  [ "$1" -ne 11 ] || printf ' %s' "$dir/exp/dnn_pretrain"
+  [ "$1" -ne 11 ] && [ "$1" -ne 12 ] || printf ' %s' "$dir/exp/dnn"
+}
+
+# stage N TITLE: true if stage N is asked for and not whole yet; an error if it was made with other settings.
 stage() {
   stage_now=$1
   [ "$stage" -le "$1" ] && [ "$stop_stage" -ge "$1" ] || return 1
-  local mark=$dir/exp/.done/$1
-  if [ -f "$mark" ] && [ "$(cat "$mark")" = "$stage_options" ]; then
+  local mark=$dir/exp/.done/$1 n differ
+  if [ -f "$mark" ]; then
+    differ=$(diff "$mark" <(settings "$1") | sed -n 's/^< /was /p; s/^> /now /p' | paste -sd, | sed 's/,/, /g')
+    [ -z "$differ" ] || refuse "stage $1 ($2) was made with other settings ($differ); \
+give the old ones or another --dir, or remove what is old: rm -r $mark$(made_whole "$1")"
     echo "stage $1 ($2): whole; to run it again: rm $mark"
     return 1
   fi
-  local n
   for n in $(seq "$1" 15); do rm -f "$dir/exp/.done/$n"; done
   echo "stage $1 ($2) starts $(date +%H:%M:%S)"
   stage_start=$SECONDS
@@ -23,7 +61,7 @@ stage() {
 # finish: the stage that runs is whole.
 finish() {
   mkdir -p "$dir/exp/.done"
-  printf '%s\n' "$stage_options" > "$dir/exp/.done/.$stage_now" && mv "$dir/exp/.done/.$stage_now" "$dir/exp/.done/$stage_now"
+  settings "$stage_now" >"$dir/exp/.done/.$stage_now" && mv "$dir/exp/.done/.$stage_now" "$dir/exp/.done/$stage_now"
   echo "stage $stage_now done in $((SECONDS - stage_start)) s"
 }
 
