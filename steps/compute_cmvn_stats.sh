@@ -12,7 +12,7 @@ Options, with their defaults:
   --cmd $cmd   --fake $fake"
 
 echo "$0 $*"
-. ./path.sh
+. "$(dirname "$0")/recipe.sh"
 . utils/parse_options.sh
 if [ $# -lt 1 ] || [ $# -gt 3 ]; then
   printf '%s\n' "$help_message" >&2

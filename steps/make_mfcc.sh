@@ -20,7 +20,7 @@ Options, with their defaults:
   --compress true   --allow-downsample false   --allow-upsample false   --max-loss $max_loss"
 
 echo "$0 $*"
-. ./path.sh
+. "$(dirname "$0")/recipe.sh"
 . utils/parse_options.sh
 if [ $# -lt 1 ] || [ $# -gt 3 ]; then
   printf '%s\n' "$help_message" >&2

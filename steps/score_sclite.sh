@@ -23,7 +23,7 @@ Options, with their defaults:
   --allow-missing $allow_missing   --model FILE"
 
 echo "$0 $*"
-. ./path.sh
+. "$(dirname "$0")/recipe.sh"
 . utils/parse_options.sh
 if [ $# -ne 3 ]; then
   printf '%s\n' "$help_message" >&2

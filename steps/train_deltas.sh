@@ -2,7 +2,7 @@
 # Trains a triphone GMM on features with deltas, from the alignments of another system.
 set -euo pipefail
 
-. steps/gmm/triphones.sh # options and functions of all triphone trainings
+. "$(dirname "$0")/gmm/triphones.sh" # options and functions of all triphone trainings
 norm_vars=false
 cmvn_opts=            # as --norm-vars=true; default: from --norm-vars
 delta_opts=
@@ -13,7 +13,7 @@ $(triphone_help)
   --norm-vars $norm_vars   --cmvn-opts \"OPTS\"   --delta-opts \"OPTS\""
 
 echo "$0 $*"
-. ./path.sh
+. "$(dirname "$0")/recipe.sh"
 . utils/parse_options.sh
 if [ $# -ne 6 ]; then
   printf '%s\n' "$help_message" >&2

@@ -2,7 +2,7 @@
 # Trains a triphone GMM on spliced features projected by LDA and turned by MLLT, from the alignments of another system.
 set -euo pipefail
 
-. steps/gmm/triphones.sh # options and functions of all triphone trainings
+. "$(dirname "$0")/gmm/triphones.sh" # options and functions of all triphone trainings
 dim=40                # dimensions that LDA keeps
 mllt_iters="2 4 6 12" # passes that estimate MLLT
 norm_vars=false
@@ -15,7 +15,7 @@ Makes <exp>/final.mat beside the model. $(triphone_help)
   --dim $dim   --mllt-iters \"$mllt_iters\"   --norm-vars $norm_vars   --cmvn-opts \"OPTS\"   --splice-opts \"OPTS\""
 
 echo "$0 $*"
-. ./path.sh
+. "$(dirname "$0")/recipe.sh"
 . utils/parse_options.sh
 if [ $# -ne 6 ]; then
   printf '%s\n' "$help_message" >&2

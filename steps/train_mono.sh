@@ -28,7 +28,7 @@ Options, with their defaults:
   --boost-silence $boost_silence   --power $power   --norm-vars $norm_vars   --cmvn-opts \"OPTS\"   --delta-opts \"OPTS\""
 
 echo "$0 $*"
-. ./path.sh
+. "$(dirname "$0")/recipe.sh"
 . utils/parse_options.sh
 . steps/gmm/begin.sh
 if [ $# -ne 3 ]; then

@@ -2,7 +2,7 @@
 # Trains a speaker-adapted triphone GMM (SAT): on features that fMLLR brings from each speaker to the model.
 set -euo pipefail
 
-. steps/gmm/triphones.sh # options and functions of all triphone trainings
+. "$(dirname "$0")/gmm/triphones.sh" # options and functions of all triphone trainings
 power=0.2
 fmllr_iters="2 4 6 12" # passes that estimate fMLLR
 fmllr_update_type=full # full, diag, offset, none
@@ -16,7 +16,7 @@ $(triphone_help)
   --fmllr-iters \"$fmllr_iters\"   --fmllr-update-type $fmllr_update_type   --silence-weight $silence_weight"
 
 echo "$0 $*"
-. ./path.sh
+. "$(dirname "$0")/recipe.sh"
 . utils/parse_options.sh
 if [ $# -ne 6 ]; then
   printf '%s\n' "$help_message" >&2

@@ -28,7 +28,7 @@ Options, with their defaults:
   --boost-silence $boost_silence   --power $power
   --adapt $adapt   --adapt-iters \"N N …\"   --fmllr-opts \"OPTIONS\"   --sdata DIR"
 
-. ./path.sh
+. "$(dirname "$0")/../recipe.sh"
 . utils/parse_options.sh
 . steps/gmm/adaptation.sh
 if [ $# -ne 4 ]; then

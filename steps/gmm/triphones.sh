@@ -2,7 +2,7 @@
 # Source it for what the trainings of triphones have in common. It sets the options' defaults; its functions work on the
 # variables of the step that sources it.
 
-. steps/gmm/begin.sh
+. "$(dirname "${BASH_SOURCE[0]}")/begin.sh"
 
 cmd=run.pl
 stage=-5              # -5: features, adaptation; -3: tree statistics; -2: tree; -1: first model, graphs; N > 0: pass N

@@ -18,7 +18,7 @@ Options, with their defaults:
   --use-gpu $use_gpu"
 
 echo "$0 $*"
-. ./path.sh
+. "$(dirname "$0")/../recipe.sh"
 . utils/parse_options.sh
 if [ $# -ne 4 ]; then
   printf '%s\n' "$help_message" >&2

@@ -26,7 +26,7 @@ Options, with their defaults:
   --prior-scale $prior_scale   --use-gpu $use_gpu   --skip-scoring $skip_scoring   --scoring-opts \"OPTIONS\""
 
 echo "$0 $*"
-. ./path.sh
+. "$(dirname "$0")/../recipe.sh"
 . utils/parse_options.sh
 if [ $# -ne 3 ]; then
   printf '%s\n' "$help_message" >&2

@@ -25,7 +25,7 @@ and these of pymavg pretrain-dbn, see pymavg pretrain-dbn --help:
 $(printf -- '--%s ' "${passed[@]//_/-}" | fold -s -w 118 | sed 's/^/  /')"
 
 echo "$0 $*"
-. ./path.sh
+. "$(dirname "$0")/../recipe.sh"
 . utils/parse_options.sh
 if [ $# -ne 2 ]; then
   printf '%s\n' "$help_message" >&2

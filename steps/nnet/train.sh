@@ -27,7 +27,7 @@ and these of pymavg train, see pymavg train --help:
 $(printf -- '--%s ' "${passed[@]//_/-}" | fold -s -w 118 | sed 's/^/  /')"
 
 echo "$0 $*"
-. ./path.sh
+. "$(dirname "$0")/../recipe.sh"
 . utils/parse_options.sh
 if [ $# -ne 6 ]; then
   printf '%s\n' "$help_message" >&2

@@ -125,6 +125,14 @@ def test_the_recipe_refuses_mistakes_before_any_work(arguments, message, tmp_pat
     assert not (tmp_path / "w").exists()
 
 
+@pytest.mark.parametrize("step", [p for _, p in SCRIPTS if p.parts[0] == "steps"], ids=str)
+def test_a_step_outside_of_a_recipe_says_where_to_run_it(step, tmp_path):
+    done = subprocess.run([ROOT / step, "a", "b"], cwd=tmp_path, capture_output=True, text=True, timeout=20)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"{ROOT / step}: no path.sh in {tmp_path}: run it from a recipe's directory")
+    assert done.stderr.count("\n") == 1 and list(tmp_path.iterdir()) == []
+
+
 def test_scripts_have_the_run_bit():
     for path in (
         *ROOT.glob("steps/**/*.sh"),
