@@ -4,7 +4,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 SCRIPTS = $$(find .ci path.sh cmd.sh egs steps utils -type f \( -name '*.sh' -o -name '*.pl' -o -path '.ci/run' \))
 
-.PHONY: run demo test bench gpu-check lint venv doctor clean
+.PHONY: run demo paper test bench gpu-check lint venv doctor clean
 .DEFAULT_GOAL := run
 
 run: venv      ## set up, then from the corpus to the word error rate (egs/swbd/run.sh)
@@ -12,6 +12,9 @@ run: venv      ## set up, then from the corpus to the word error rate (egs/swbd/
 
 demo: venv     ## the same on a quarter of an hour of speech, in egs/swbd/demo
 	egs/swbd/run.sh --mini-hours 0.25 --dir demo
+
+paper: venv    ## the paper's ablations in small, on the corpus that `make run` made (about an hour on two cores)
+	egs/swbd/local/paper/run.sh
 
 test: venv     ## set up, then all tests, ruff and ShellCheck among them
 	. ./path.sh && python -m pytest
