@@ -12,7 +12,7 @@ from pymavg.report.frame_scores import read_frame_scores
 
 DECODED = "decode_eval2000"
 SETTINGS = ("workers", "optimizer", "init", "period", "average_period", "minibatch", "minibatch_size", "schedule")
-MORE_SETTINGS = ("reduce_type", "learn_rate", "lr_scaling", "extra", "averages")
+MORE_SETTINGS = ("reduce_type", "learn_rate", "lr_scaling", "extra", "averages", "diverged")
 
 
 @dataclass

@@ -23,6 +23,7 @@ depth=6
 dim=2048
 epochs=15
 final_factor=0.01
+train_opts=''          # further options of pymavg train
 ranks=false            # true: the workers are MPI ranks; false: virtual workers of one process
 use_gpu=no
 # Read by local/paper/run.sh from the same files
@@ -45,7 +46,8 @@ Options of the row, in the paper's numbers:
   --rate-factor F   --extra \"OPTIONS\"
 of the size:
   --minibatch-divisor D   --period-divisor D   --rate-ngsgd R   --rate-sgd R   --change-limit pre-lr|post-lr   --depth L
-  --dim D   --epochs E   --final-factor F   --ranks true|false   --use-gpu G
+  --dim D   --epochs E   --final-factor F   --train-opts \"OPTIONS\"
+  --ranks true|false   --use-gpu G
 of the run:
   --seed S   --gmm DIR   --data DIR   --lang DIR   --paper DIR"
 
@@ -84,7 +86,7 @@ steps/nnet/train.sh --use-gpu "$use_gpu" --seed "$seed" --optimizer "$optimizer"
   --max-change-mode "$change_limit" --minibatch-size "$minibatch_size" --average-period "$average_period" \
   --schedule "$schedule" --reduce-type "$reduce_type" --lr-scaling "$lr_scaling" "${opts[@]}" \
   --frame-weights "ark:$paper/frame_weights.ark" \
-  --cmvn-opts "$(cat "$paper/dbn/cmvn_opts")" --train-opts "${more:-} $extra" \
+  --cmvn-opts "$(cat "$paper/dbn/cmvn_opts")" --train-opts "--on-divergence=halve ${more:-} $train_opts $extra" \
   "$data/$train" "$data/$cv" "$lang" "${gmm}_ali_$train" "${gmm}_ali_$cv" "$dir" > "$dir/row.log"
 pymavg score-frames "$data/$cv" "${gmm}_ali_$cv" "$dir" "$dir/frames.tsv"
 rm -rf "$dir/nnet" # the models of all epochs
@@ -93,5 +95,6 @@ averages=$(awk -v f="$(cat "$paper/num_frames")" -v n="$workers" -v b="$minibatc
   'BEGIN {print n == 1 ? 0 : int(f / n / b / p)}')
 printf '%s\t%s\n' workers "$workers" optimizer "$optimizer" init "$init" period "$period" average_period "$average_period" \
   minibatch "$minibatch" minibatch_size "$minibatch_size" schedule "$schedule" reduce_type "$reduce_type" \
-  learn_rate "$learn_rate" lr_scaling "$lr_scaling" extra "$extra" averages "$averages" > "$dir/.row.tsv.tmp"
+  learn_rate "$learn_rate" lr_scaling "$lr_scaling" extra "$extra" averages "$averages" \
+  diverged "$(grep -c ' diverged in epoch ' "$dir/log/train.log" || true)" > "$dir/.row.tsv.tmp"
 mv "$dir/.row.tsv.tmp" "$dir/row.tsv"

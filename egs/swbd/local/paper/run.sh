@@ -89,15 +89,13 @@ each_row() { # lines NAME SEED, the first seed of all rows first
 if stage 0 "frames"; then
   stride=$(value stride "$conf")
   awk -v s="$stride" '{printf "%s  [", $1; for (i = 0; i < $2; i++) printf " %d", (i + NR) % s == 0; print " ]"}' \
-    "$data/train_nodev/utt2num_frames" > "$paper/.frame_weights"
-  awk '{printf "%s  [", $1; for (i = 0; i < $2; i++) printf " 1"; print " ]"}' \
-    "$data/train_dev/utt2num_frames" >> "$paper/.frame_weights"
+    "$data"/train_{nodev,dev}/utt2num_frames > "$paper/.frame_weights"
   awk -v s="$stride" '{n += $2} END {print int(n / s)}' "$data/train_nodev/utt2num_frames" > "$paper/num_frames"
   mv "$paper/.frame_weights" "$paper/frame_weights.ark"
 fi
 
 if stage 1 "RBM pretraining"; then
-  steps/nnet/pretrain_dbn.sh --seed 0 --use-gpu "$(value use_gpu "$conf")" --nn-depth "$(value depth "$conf")" \
+  [ -f "$paper/dbn/$(value depth "$conf").dbn" ] || steps/nnet/pretrain_dbn.sh --seed 0 --use-gpu "$(value use_gpu "$conf")" --nn-depth "$(value depth "$conf")" \
     --hid-dim "$(value dim "$conf")" --rbm-iter "$(value rbm_iter "$conf")" \
     --cmvn-opts "--norm-means=true --norm-vars=true" "$data/train_nodev" "$paper/dbn"
 fi
