@@ -11,7 +11,10 @@ stage=0
 stop_stage=15
 corpus=mini        # mini | ldc
 swbd=              # LDC97S62
+transcripts=       # swb_ms98_transcriptions, where they are not in it
 eval2000=          # LDC2002S09 and LDC2002T43, in one string
+eval2001=          # LDC2002S13: a further evaluation set
+rt03=              # LDC2007S10: a further evaluation set
 fisher=            # LDC2004T19 and LDC2005T19: more text for the language model
 conf=              # sizes of everything; default conf/$corpus.conf
 dir=.              # where corpus/, data/ and exp/ go
@@ -25,7 +28,10 @@ seed=1
 help_message="usage: ./run.sh [options]
 From the corpus to the word error rate; every stage says what it needs, skips what is whole, and can be run alone.
   --stage N --stop-stage M     run stages N to M (default $stage to $stop_stage)
-  --corpus mini|ldc            the default corpus, or Switchboard itself: --swbd DIR --eval2000 \"DIR DIR\" [--fisher \"DIR DIR\"]
+  --corpus mini|ldc            the default corpus, or Switchboard itself: --swbd DIR --eval2000 \"DIR DIR\"
+  --transcripts DIR            swb_ms98_transcriptions, where they are not in the folder of --swbd
+  --eval2001 DIR --rt03 DIR    further evaluation sets (LDC2002S13, LDC2007S10)
+  --fisher \"DIR DIR\"           more text for the language model (LDC2004T19, LDC2005T19)
   --dir DIR                    where corpus/, data/ and exp/ go (default: this directory)
   --mini-hours H               a smaller mini corpus with H hours of training speech
   --num-workers N              workers whose parameters are averaged (default $num_workers)
@@ -78,20 +84,22 @@ data=$dir/data
 exp=$dir/exp
 lang=$data/lang
 lang_test=$data/lang_sw1_tg
+eval_sets=(eval2000 ${eval2001:+eval2001} ${rt03:+rt03})
+swbd_opts=(${transcripts:+--transcripts "$transcripts"})
 
 if stage 0 "corpus $corpus"; then
   if [ "$corpus" = mini ]; then
     local/make_mini_corpus.py ${mini_hours:+--mini-hours "$mini_hours"} "$dir/corpus"
   else
-    local/check_ldc.sh "$swbd" "$eval2000"
+    local/check_ldc.sh "${swbd_opts[@]}" "$swbd" "$eval2000"
   fi
   finish
 fi
 
 if stage 1 "data preparation, dictionary"; then
   need 0 "$swbd"
-  local/swbd1_prepare_dict.sh "$swbd" "$data/local/dict"
-  local/swbd1_data_prep.sh "$swbd" "$data/train"
+  local/swbd1_prepare_dict.sh "${swbd_opts[@]}" "$swbd" "$data/local/dict"
+  local/swbd1_data_prep.sh "${swbd_opts[@]}" "$swbd" "$data/train"
   # The development part chooses LM weight and penalty: nothing is trained on it, the language model neither.
   utils/subset_data_dir_tr_cv.sh --by conversation --cv-percent "$dev_percent" \
     "$data/train" "$data/train_nodev" "$data/train_dev"
@@ -101,6 +109,8 @@ fi
 if stage 2 "lang, language model, G"; then
   need 1 "$data/train_nodev/text" "$data/local/dict/lexicon.txt"
   if [ -n "$fisher" ]; then
+    read -r -a fisher_dirs <<< "$fisher"
+    local/fisher_data_prep.sh "${fisher_dirs[@]}" "$data/local/fisher"
     echo "$0: WARNING: --fisher is not used yet: the language model is that of the training transcripts alone" >&2
   elif [ "$corpus" = ldc ]; then
     echo "$0: no --fisher: the language model is that of the training transcripts alone"
@@ -115,13 +125,15 @@ fi
 if stage 3 "evaluation data"; then
   need 0 "${eval_dirs[@]}"
   local/eval2000_data_prep.sh "${eval_dirs[0]}" "${eval_dirs[1]}" "$data/eval2000"
+  [ -z "$eval2001" ] || local/eval2001_data_prep.sh --glm "$data/eval2000/glm" "$eval2001" "$data/eval2001"
+  [ -z "$rt03" ] || local/rt03_data_prep.sh "$rt03" "$data/rt03"
   finish
 fi
 
 if stage 4 "features, CMVN, subsets"; then
   need 1 "$data/train_nodev/wav.scp"
   need 3 "$data/eval2000/wav.scp"
-  for part in train_nodev train_dev eval2000; do
+  for part in train_nodev train_dev "${eval_sets[@]}"; do
     steps/make_mfcc.sh --nj "$nj" --cmd "$train_cmd" --mfcc-config conf/mfcc.conf \
       "$data/$part" "$exp/make_mfcc/$part" "$dir/mfcc"
     steps/compute_cmvn_stats.sh "$data/$part" "$exp/make_mfcc/$part" "$dir/mfcc"
@@ -153,7 +165,7 @@ gmm=tri1
 
 if stage 10 "features for the DNN, train/CV split"; then
   need 6 "$exp/$gmm/final.mdl"
-  for part in train_nodev train_dev eval2000; do
+  for part in train_nodev train_dev "${eval_sets[@]}"; do
     utils/copy_data_dir.sh "$data/$part" "$data/fbank/$part"
     steps/make_fbank.sh --nj "$nj" --cmd "$train_cmd" --fbank-config conf/fbank.conf \
       "$data/fbank/$part" "$exp/make_fbank/$part" "$dir/fbank"
@@ -189,12 +201,12 @@ if stage 14 "decode"; then
   need 12 "$exp/dnn/final.nnet"
   for system in mono $gmm; do
     utils/mkgraph.sh "$lang_test" "$exp/$system" "$exp/$system/graph_sw1_tg"
-    for part in train_dev eval2000; do
+    for part in train_dev "${eval_sets[@]}"; do
       steps/decode.sh --nj "$nj" --cmd "$decode_cmd" "${decode_opts[@]}" --skip-scoring true \
         "$exp/$system/graph_sw1_tg" "$data/$part" "$exp/$system/decode_${part}_sw1_tg"
     done
   done
-  for part in train_dev eval2000; do
+  for part in train_dev "${eval_sets[@]}"; do
     steps/nnet/decode.sh --nj "$nj" --cmd "$decode_cmd" "${decode_opts[@]}" --skip-scoring true \
       "$exp/$gmm/graph_sw1_tg" "$data/fbank/$part" "$exp/dnn/decode_${part}_sw1_tg"
   done
@@ -205,8 +217,10 @@ if stage 15 "score, RESULTS.md"; then
   for system in mono $gmm dnn; do
     need 14 "$exp/$system/decode_eval2000_sw1_tg/lat.1.gz"
     local/score.sh --cmd "$decode_cmd" "$data/train_dev" "$lang_test" "$exp/$system/decode_train_dev_sw1_tg"
-    local/score.sh --cmd "$decode_cmd" --lmwt-from "$exp/$system/decode_train_dev_sw1_tg" \
-      "$data/eval2000" "$lang_test" "$exp/$system/decode_eval2000_sw1_tg"
+    for part in "${eval_sets[@]}"; do
+      local/score.sh --cmd "$decode_cmd" --lmwt-from "$exp/$system/decode_train_dev_sw1_tg" \
+        "$data/$part" "$lang_test" "$exp/$system/decode_${part}_sw1_tg"
+    done
   done
   finish
 fi

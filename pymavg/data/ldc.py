@@ -1,5 +1,6 @@
 """What the corpora of LDC have in common: SPHERE files on disks in any layout, and the data directory made of them."""
 
+import os
 import re
 from pathlib import Path
 
@@ -10,10 +11,23 @@ from pymavg.options import log, warn
 SPH2PIPE = "sph2pipe -f wav -p -c {channel} {path} |"  # read by pymavg itself where sph2pipe is not installed
 
 
+def walk(folder):
+    """Return the sorted Paths of all that is below `folder`, behind symbolic links too: disks are often mounted so."""
+    found, entered = [], set()
+    for place, folders, files in os.walk(folder, followlinks=True):
+        real = os.path.realpath(place)
+        if real in entered:  # a link back up, or two links to one disk
+            folders.clear()
+            continue
+        entered.add(real)
+        found += [Path(place, name) for name in (*folders, *files)]
+    return sorted(found)
+
+
 def find_sphere(folder):
     """Return {name without .sph: Path} of all SPHERE files below `folder`, in any case and on any number of disks."""
     found = {}
-    for path in sorted(Path(folder).rglob("*")):
+    for path in walk(folder):
         if path.suffix.lower() == ".sph":
             name = path.stem.lower()
             if name in found:

@@ -7,7 +7,7 @@ sw02001-A_000098-001156 (hundredths of a second), and sw1020-02001-A_000098-0011
 from pathlib import Path
 
 from pymavg.data import swbd_text
-from pymavg.data.ldc import find_sphere, write_data_dir, write_sorted
+from pymavg.data.ldc import find_sphere, walk, write_data_dir, write_sorted
 from pymavg.errors import PymavgError
 from pymavg.files import read_lines
 from pymavg.options import log
@@ -15,6 +15,7 @@ from pymavg.options import log
 TRANSCRIPTS = "swb_ms98_transcriptions"
 TRANSCRIPTS_URL = "https://www.openslr.org/resources/5/switchboard_word_alignments.tar.gz"
 NOISE_PHONES = {"!sil": "sil", "[vocalized-noise]": "spn", "[noise]": "nsn", "[laughter]": "lau", "<unk>": "spn"}
+SPEAKERS = ("conv.tab", "conv_tab.csv")  # the second is its name on LDC's page of the corpus
 SILENCE_PHONES = ("sil", "spn", "nsn", "lau")
 
 
@@ -81,9 +82,9 @@ def write_dictionary(source, folder):
 
 
 def read_speakers(folder):
-    """Return {'sw02001-A': '1020', …} of the first conv.tab below `folder`; empty without one."""
+    """Return {'sw02001-A': '1020', …} of the first conv.tab or conv_tab.csv below `folder`; empty without one."""
     speakers = {}
-    for path in sorted(Path(folder).rglob("conv*.tab"))[:1]:
+    for path in [path for path in walk(folder) if path.name.lower() in SPEAKERS][:1]:
         for number, line in enumerate(read_lines(path), 1):
             fields = [field.strip().strip('"') for field in line.split(",")]
             if len(fields) < 4 or not fields[0].isdigit():

@@ -12,7 +12,7 @@ from pymavg.files import read_lines
 from pymavg.options import warn
 
 CHANNELS = {"1": "A", "2": "B"}
-PART_NAMES = {"sw": "swbd", "en": "callhm"}  # of Hub5'00, by the first two letters of the file
+PART_NAMES = {"sw": "swbd", "en": "callhm", "fsh": "fsh"}  # of Hub5'00 and RT-03, by the first letters of the file
 
 
 @dataclass
@@ -44,8 +44,9 @@ class Stm:
 def read_stm(path):
     """Read an stm file.
 
-    A file of Hub5'00 is of part `swbd` or `callhm`; a LABEL line whose description ends in `: NAME` names the part of
-    the files that begin with that label.
+    A file of Hub5'00 is of part `swbd` or `callhm`, one of RT-03 of `swbd` or `fsh`. A LABEL line whose description
+    ends in `: NAME` names the part of the files that begin with that label. The parts of Hub5'01 are the labels P0,
+    P1, … of its segments, by the short names that their LABEL lines give them.
 
     Raises
     ------
@@ -75,6 +76,10 @@ def read_stm(path):
         if label:
             names[label[1]] = label[2]
     parts = {row[0]: next((n for key, n in names.items() if row[0].startswith(key)), "all") for row in rows}
+    for row in rows:
+        if phase := re.match(r"<(?:[^>]*,)?(P\d+)[,>]", row[5]):
+            short = (re.match(rf';;\s*LABEL\s+"{phase[1]}"\s+"([^"]+)"', line) for line in comments)
+            parts[row[0]] = next((re.sub(r"\W", "", m[1]).lower() for m in short if m), phase[1].lower())
     return Stm(str(path), comments, rows, parts)
 
 

@@ -21,6 +21,6 @@ def main(argv):
     args = parser.parse_args(argv)
     check_count(args.swbd_dir, (2435, 2438), args.allow_partial)
     log(f"transcripts: {find_transcripts(args.transcripts or args.swbd_dir)}")
-    speech, reference = find_layout(args.speech_dir, args.transcripts_dir)
+    speech, _, stms = find_layout(args.speech_dir, args.transcripts_dir)
     check_count(speech, (40,), args.allow_partial)
-    log(f"reference: {reference}")
+    log(f"reference: {stms[0]}")
