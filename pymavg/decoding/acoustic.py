@@ -14,6 +14,7 @@ from pymavg.kaldi.transitions import read_transition_model
 from pymavg.nnet.features import FeatureTransform
 from pymavg.nnet.network import Network
 
+COUNTS, PRIORS = "ali_train_pdf.counts", "prior_counts"  # of an alignment; of a network's posteriors, which wins
 PRIOR_FLOOR = 1e-10  # classes with a smaller share are never recognised
 NEVER = np.float32(np.sqrt(np.finfo(np.float32).max))
 
@@ -27,6 +28,24 @@ def log_priors(counts, floor=PRIOR_FLOOR):
     return np.where(share < floor, NEVER, np.log(share + 1e-20)).astype(np.float32)
 
 
+def read_priors(directory, num_pdfs):
+    """Return the counts of classes that a network's directory holds, (P,): prior_counts, else ali_train_pdf.counts.
+
+    Raises
+    ------
+    PymavgError
+        When none is there, or it has another number of classes.
+    """
+    found = [path for path in (Path(directory, PRIORS), Path(directory, COUNTS)) if path.exists()]
+    if not found:
+        raise PymavgError(f"{directory}: neither {PRIORS} nor {COUNTS} is there; a network's directory expected")
+    counts = open_reader(found[0]).vector()
+    if len(counts) != num_pdfs:
+        told = f"{found[0].name} {len(counts)}, final.mdl {num_pdfs}"
+        raise PymavgError(f"{directory}: different numbers of pdfs: {told}; the files are of different trainings")
+    return counts
+
+
 class GmmAcoustic:
     """Log-likelihoods of a GMM.
 
@@ -37,8 +56,8 @@ class GmmAcoustic:
     """
 
     def __init__(self, model):
-        self.transitions, gmm = read_model(model)
-        self.loglikes = GmmScorer(gmm).loglikes
+        self.transitions, self.gmm = read_model(model)
+        self.loglikes = GmmScorer(self.gmm).loglikes
 
 
 class NnetAcoustic:
@@ -47,7 +66,7 @@ class NnetAcoustic:
     Parameters
     ----------
     source : str or Path
-        Directory with final.nnet, final.feature_transform, ali_train_pdf.counts and final.mdl.
+        Directory with final.nnet, final.feature_transform, prior_counts or ali_train_pdf.counts, and final.mdl.
     prior_scale : float
         Multiplies the log-priors; 0 leaves them out.
     use_gpu : {"auto", "yes", "no"}
@@ -64,14 +83,9 @@ class NnetAcoustic:
         self.transitions = read_transition_model(source / "final.mdl")
         self.network = Network(read_nnet(source / "final.nnet"), xp)
         self.transform = FeatureTransform(read_nnet(source / "final.feature_transform"), xp)
-        counts = open_reader(source / "ali_train_pdf.counts").vector()
-        found = {
-            "final.nnet": self.network.output_dim,
-            "final.mdl": self.transitions.num_pdfs,
-            "ali_train_pdf.counts": len(counts),
-        }
-        if len(set(found.values())) > 1:
-            told = ", ".join(f"{name} {number}" for name, number in found.items())
+        counts, outputs = read_priors(source, self.transitions.num_pdfs), self.network.output_dim
+        if outputs != len(counts):
+            told = f"final.nnet {outputs}, final.mdl {len(counts)}"
             raise PymavgError(f"{source}: different numbers of pdfs: {told}; the files are of different trainings")
         self.xp, self.offset = xp, prior_scale * log_priors(counts)
 

@@ -55,26 +55,50 @@ def decode_job(features, utts, acoustic, graph, words, options, path, acoustic_s
     PymavgError
         When not one utterance could be decoded.
     """
-    decoder, tally = Decoder(graph, acoustic.transitions.tid_pdf, options), Tally(len(utts))
-    with LatticeWriter(path) as writer:
+    decoder = Decoder(graph, acoustic.transitions.tid_pdf, options)
+
+    def found():
         for utterance in utts:
             loglikes = acoustic.loglikes(features.get(utterance))
             lattice = decoder.decode(loglikes, acoustic_scale, utterance)
-            if lattice is None or not (lattice.reached_final or allow_partial):
-                tally.failed += 1
-                warn(f"{utterance}: no path to a final state over {len(loglikes)} frames; a larger --beam may find one")
-                continue
-            if compact:
+            if compact and _wanted(lattice, allow_partial):
                 lattice = determinize(lattice, acoustic_scale, options.lattice_beam, utterance, margin=0.0)
+            yield utterance, len(loglikes), lattice
+
+    write_lattices(found(), len(utts), words, path, acoustic_scale, allow_partial)
+
+
+def write_lattices(found, total, words, path, acoustic_scale, allow_partial=True):
+    """Write lattices as they are found, and tell how it goes.
+
+    Parameters
+    ----------
+    found : iterable of (utterance, frames, Lattice or None)
+    total : int
+        How many there will be.
+    words, path, acoustic_scale, allow_partial
+        As for `decode_job`, whose error this raises, too.
+    """
+    tally = Tally(total)
+    with LatticeWriter(path) as writer:
+        for utterance, frames, lattice in found:
+            if not _wanted(lattice, allow_partial):
+                tally.failed += 1
+                warn(f"{utterance}: no path to a final state over {frames} frames; a larger --beam may find one")
+                continue
             writer.write(utterance, lattice)
             _tell(utterance, lattice, words, acoustic_scale, tally)
             if (tally.done + tally.failed) % REPORT_EVERY == 0:
                 tally.report()
-        if utts and not tally.done:
-            raise PymavgError(f"{path}: none of {len(utts)} utterances could be decoded; see the lines above")
+        if total and not tally.done:
+            raise PymavgError(f"{path}: none of {total} utterances could be decoded; see the lines above")
     tally.report()
     log(f"Done {tally.done} utterances ({tally.partial} partial), failed for {tally.failed}")
     log(f"Overall log-likelihood per frame is {tally.score / max(1, tally.frames):.5f} over {tally.frames} frames")
+
+
+def _wanted(lattice, allow_partial):
+    return lattice is not None and (lattice.reached_final or allow_partial)
 
 
 def _tell(utterance, lattice, words, acoustic_scale, tally):

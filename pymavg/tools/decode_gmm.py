@@ -15,5 +15,6 @@ def main(argv):
     """Run the tool."""
     parser = Parser("decode-gmm", __doc__)
     command.add_options(parser, acwt=0.083333, lattice_beam=6.0)
+    parser.add_argument("--model", metavar="FILE", help="instead of final.mdl in <model-dir>, as final.alimdl")
     args = parser.parse_args(argv)
-    command.run(args, GmmAcoustic(Path(args.model_dir) / "final.mdl"))
+    command.run(args, GmmAcoustic(args.model or Path(args.model_dir) / "final.mdl"))
