@@ -46,14 +46,16 @@ def fit(corpus, exp, averaging=None, optimizer="ngsgd", **options):
     return Network(read_nnet(Path(exp, "final.nnet"))).theta
 
 
-def events(exp, kind):
-    lines = [json.loads(line) for line in Path(exp, "log", "train.jsonl").read_text().splitlines()]
+def events(exp, kind, log="train"):
+    lines = [json.loads(line) for line in Path(exp, "log", f"{log}.jsonl").read_text().splitlines()]
     return [line for line in lines if line["event"] == kind]
 
 
 def test_it_learns_and_leaves_what_decoding_needs(corpus, tmp_path):
     fit(corpus, tmp_path / "exp", epochs=5)
-    epochs = events(tmp_path / "exp", "epoch")
+    epochs, (run,) = events(tmp_path / "exp", "epoch"), events(tmp_path / "exp", "run")
+    assert run["config"]["learn_rate"] > 0 and run["commit"] and run["machine"] and run["parameters"] > 0
+    assert epochs[0]["frames"] > 0 and epochs[0]["elapsed"] > 0 and not run["continued"]
     assert len(epochs) == 5
     assert epochs[-1]["cv_loss"] < epochs[0]["cv_loss"] < np.log(6)
     assert epochs[-1]["cv_accuracy"] > 55
@@ -176,8 +178,7 @@ def test_pretrained_layers_go_below_the_softmax(corpus, tmp_path, capsys):
     words = ["--nn-depth=2", "--hid-dim=8", "--minibatch-size=16", "--splice=1", "--use-gpu=no", "--virtual-workers=2"]
     assert main(["pretrain-dbn", *words, corpus[0], str(tmp_path / "dbn")]) == 0
     errors = {}
-    for line in (tmp_path / "dbn" / "log" / "pretrain_dbn.jsonl").read_text().splitlines():
-        record = json.loads(line)
+    for record in events(tmp_path / "dbn", "epoch", "pretrain_dbn"):
         errors.setdefault(record["layer"], []).append(record["error"])
     assert len(errors[1]) == 2 and errors[1][1] < errors[1][0] < 1.5
     assert main(["pretrain-dbn", *words, corpus[0], str(tmp_path / "dbn")]) == 0

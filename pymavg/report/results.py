@@ -1,16 +1,13 @@
 """The word error rates of all systems of an experiment directory, as tab-separated lines and as RESULTS.md."""
 
-import os
-import platform
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from pymavg import __version__
 from pymavg.decoding.sweep import Point, best_point, read_sweep, total
 from pymavg.decoding.wer import Counts
 from pymavg.errors import PymavgError
 from pymavg.files import read_lines
+from pymavg.provenance import commit, machine
 
 ORDER = ("mono", "tri1", "tri2", "tri3", "tri4", "dnn")
 
@@ -89,27 +86,6 @@ def tab_lines(results):
         for r in results
         for part, c in sorted(r.chosen.items())
     ]
-
-
-def machine():
-    """Return one line on where this runs."""
-    model = [line.split(":")[1].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")]
-    cores = len(os.sched_getaffinity(0))
-    return f"{cores} cores, {model[0] if model else platform.machine()}, Python {platform.python_version()}"
-
-
-def _lines(path):
-    return Path(path).read_text().split("\n") if Path(path).exists() else []
-
-
-def commit(folder="."):
-    """Return the commit that is checked out, marked where files differ from it, or pymavg's version."""
-    command = ["git", "-C", str(folder), "describe", "--always", "--dirty", "--abbrev=10"]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-    except FileNotFoundError:
-        return f"version {__version__}"
-    return done.stdout.strip() if done.returncode == 0 else f"version {__version__}"
 
 
 def markdown(results, command):

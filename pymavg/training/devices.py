@@ -49,6 +49,14 @@ def _peers(comm):
     return peers, int(np.flatnonzero(peers == comm.rank)[0])
 
 
+def device_name(xp):
+    """Return what the arrays of `xp` live on, in words."""
+    runtime = getattr(getattr(xp, "cuda", None), "runtime", None)
+    if runtime is None:
+        return f"CPU, {blas_threads()} BLAS threads"
+    return runtime.getDeviceProperties(xp.cuda.Device().id)["name"].decode()
+
+
 def blas_threads():
     """Return how many threads the matrix products of this process use."""
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):

@@ -77,6 +77,7 @@ class Pretrainer:
         source, self.transform = frontend.open_frontend(session.exp, self.data, session.xp)
         self.inputs = self.transform.output_dim(source.dim)
         self.shards = session.shards(source, self.targets)
+        session.record_run(config=config)
         for number in range(todo[0], depth + 1):
             self._layer(number)
             session.first_rank_does(session.checkpoints.remove)

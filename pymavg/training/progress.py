@@ -145,7 +145,8 @@ class Progress:
         speed = (self.done - self.at_begin) / elapsed
         self.say(f"{title}: {text}; {speed:.0f} frames/s, {duration(elapsed)}; {time_shares(self.spent)}")
         seconds = {kind: self.spent[:, i].round(3) for i, kind in enumerate(KINDS)}
-        self.record("epoch", at=title, frames_per_second=speed, seconds=seconds, **values)
+        whole = {"frames": self.done - self.at_begin, "elapsed": round(elapsed, 3)}
+        self.record("epoch", at=title, frames_per_second=speed, seconds=seconds, **whole, **values)
 
     def end(self):
         """Close the bar of an epoch."""

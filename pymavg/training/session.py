@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from pymavg import provenance
 from pymavg.data.minibatches import partition
 from pymavg.data.shards import Shard, used_frames
 from pymavg.errors import PymavgError
@@ -15,7 +16,7 @@ from pymavg.options import log
 from pymavg.training.averaging import Averager
 from pymavg.training.checkpoint import Checkpoints, Lock
 from pymavg.training.communicator import open_communicator
-from pymavg.training.devices import bind
+from pymavg.training.devices import bind, device_name
 from pymavg.training.loop import Loop, Worker
 from pymavg.training.progress import Clock, Progress
 
@@ -77,6 +78,21 @@ class Session:
             if isinstance(error, PymavgError):
                 raise PymavgError(f"{place}: {error}") from error
             log(f"{place} failed: {error!r}")
+
+    def record_run(self, **values):
+        """Write into the log which training this is: command, commit, machine, seed and the given values."""
+        hosts = sorted(set(self.comm.names()))
+        if self.comm.rank == 0:
+            self.progress.record(
+                "run",
+                **provenance.here(self.comm.size),
+                hosts=hosts,
+                device=device_name(self.xp),
+                workers=self.workers,
+                seed=self.options.seed,
+                continued=self.checkpoints.current() is not None,
+                **values,
+            )
 
     def first_rank_does(self, action):
         """Run `action()` on rank 0 while the others wait for its end."""

@@ -127,6 +127,8 @@ class Trainer:
         )
         if options.explain:
             explain.tell(self)
+        sizes = {"parameters": len(learners[0].theta), "parameter_bytes": learners[0].theta.nbytes, "dims": dims}
+        session.record_run(config=explain.plain(self.config), **sizes)
 
     def make_learner(self, transform, number):
         """Return a learner of the initial network; its number decides its random choices."""
