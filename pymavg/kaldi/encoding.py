@@ -51,6 +51,10 @@ class KaldiWriter:
         value = np.float32(value)
         self._write(b"\4" + value.astype("<f4").tobytes() if self.binary else f"{value:.7g} ".encode())
 
+    def float64(self, value):
+        """Write a number in double precision."""
+        self._write(b"\x08" + struct.pack("<d", value) if self.binary else f"{value:.7g} ".encode())
+
     def int_vector(self, values):
         """Write integers as Kaldi's WriteIntegerVector does."""
         values = np.ascontiguousarray(values, "<i4")
@@ -87,6 +91,16 @@ class KaldiWriter:
             self._write("".join([" [", *(f"\n  {_digits(row)}" for row in values), "]\n"]).encode())
         else:
             self._write(b" [ ]\n")
+
+    def triangle(self, values):
+        """Write the lower triangle (n (n + 1) / 2,) of a symmetric matrix, row after row, in the precision it has."""
+        rows = int(np.sqrt(2 * len(values)))
+        if self.binary:
+            self._write((b"DP " if values.dtype == np.float64 else b"FP ") + b"\4" + struct.pack("<i", rows))
+            self._write(values.tobytes())
+        else:
+            lines = (values[i * (i + 1) // 2 : (i + 1) * (i + 2) // 2] for i in range(rows))
+            self._write((" [\n" + "\n".join(_digits(line) for line in lines) + "]\n").encode())
 
 
 def _digits(values):

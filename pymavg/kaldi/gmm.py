@@ -115,13 +115,18 @@ def read_model(path):
     """
     reader = open_reader(path)
     transitions = read_transitions(reader)
+    return transitions, read_gmm(reader, path, transitions)
+
+
+def read_gmm(reader, path, transitions):
+    """Read the mixtures that follow the transition model in a final.mdl from a KaldiReader."""
     gmm = _read_gmm(reader)
     if gmm.num_pdfs != transitions.num_pdfs:
         raise PymavgError(
             f"{path}: {gmm.num_pdfs} mixtures for {transitions.num_pdfs} pdfs of the transition model; "
             "the file is damaged or its parts come from different trees"
         )
-    return transitions, gmm
+    return gmm
 
 
 def write_model(path, transitions, gmm, binary=True):

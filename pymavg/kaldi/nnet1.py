@@ -167,6 +167,9 @@ _READERS = {
 }
 
 
+KNOWN_MARKERS = frozenset({OPENING.lower(), *_READERS})
+
+
 def write_nnet(path, components, binary=True):
     """Write an nnet1 file as Kaldi writes it, to the byte.
 

@@ -151,26 +151,36 @@ class KaldiReader:
         return np.ascontiguousarray(pairs["value"])
 
     def vector(self, dtype=np.float32):
-        """Return a vector (n,) of `dtype`, from single or double precision."""
+        """Return a vector (n,) of `dtype`, from single or double precision; None keeps what it has."""
         if not self.binary:
-            return self._numbers(self._bracketed("a vector").split(), dtype)
+            return self._numbers(self._bracketed("a vector").split(), dtype or np.float32)
         kind = self.expect("FV", "DV")
         return self._floats(kind, (self._size("a vector"),), dtype)
 
     def matrix(self, dtype=np.float32):
-        """Return a matrix (rows, columns) of `dtype`, from single or double precision, or compressed (CM, CM2, CM3)."""
+        """Return a matrix (rows, columns) of `dtype` from single or double precision, or compressed (CM, CM2, CM3).
+
+        None keeps the precision that it has.
+        """
         if not self.binary:
-            return self._text_matrix(dtype)
+            return self._text_matrix(dtype or np.float32)
         kind = self.expect("FM", "DM", *COMPRESSED)
         if kind in COMPRESSED:
-            return read_compressed(self.source, kind).astype(dtype, copy=False)
+            return read_compressed(self.source, kind).astype(dtype or np.float32, copy=False)
         shape = self._size("a matrix"), self._size("a matrix")
         return self._floats(kind, shape, dtype)
 
     def _floats(self, kind, shape, dtype):
         values = self.source.array("<f4" if kind[0] == "F" else "<f8", shape, "floats")
         with np.errstate(over="ignore"):  # what single precision cannot hold becomes infinite
-            return values.astype(dtype, copy=False)
+            return values if dtype is None else values.astype(dtype, copy=False)
+
+    def triangle(self):
+        """Return the lower triangle of a symmetric matrix, row after row: a flat array (n (n + 1) / 2,)."""
+        if not self.binary:
+            return self._numbers(self._bracketed("a triangle").split(), np.float64)
+        kind, n = self.expect("FP", "DP"), self._size("a triangle")
+        return self._floats(kind, (n * (n + 1) // 2,), None)
 
     def _size(self, what):
         n = self.int32()
