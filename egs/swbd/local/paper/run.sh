@@ -77,11 +77,14 @@ decode() { # DIR PART [OPTIONS for scoring]
 seeds_of() { # NAME: how many seeds it is trained with
   if [ "$(value claims "conf/paper/$1.conf")" = true ]; then value seeds "$conf"; else echo 1; fi
 }
-each_row() { # lines NAME SEED, the first seed of all rows first
-  local seed name
+each_row() { # lines NAME SEED, the first seed of all rows first, the claims' rows before the others
+  local seed name claims
   for ((seed = 0; seed < $(value seeds "$conf"); seed++)); do
-    for name in "${names[@]}"; do
-      [ "$seed" -ge "$(seeds_of "$name")" ] || echo "$name $seed"
+    for claims in true ''; do
+      for name in "${names[@]}"; do
+        [ "$seed" -lt "$(seeds_of "$name")" ] && [ "$(value claims "conf/paper/$name.conf")" = "$claims" ] || continue
+        echo "$name $seed"
+      done
     done
   done
 }
@@ -94,10 +97,13 @@ if stage 0 "frames"; then
   mv "$paper/.frame_weights" "$paper/frame_weights.ark"
 fi
 
-if stage 1 "RBM pretraining"; then
-  [ -f "$paper/dbn/$(value depth "$conf").dbn" ] || steps/nnet/pretrain_dbn.sh --seed 0 --use-gpu "$(value use_gpu "$conf")" --nn-depth "$(value depth "$conf")" \
+if [ ! -f "$paper/dbn/$(value depth "$conf").dbn" ] && stage 1 "RBM pretraining"; then
+  have=$(awk 'END {print NR}' "$data/train_nodev/utt2spk")
+  wanted=$(value rbm_utts "$conf")
+  utils/subset_data_dir.sh "$data/train_nodev" $((have < wanted ? have : wanted)) "$paper/rbm_data"
+  steps/nnet/pretrain_dbn.sh --seed 0 --use-gpu "$(value use_gpu "$conf")" --nn-depth "$(value depth "$conf")" \
     --hid-dim "$(value dim "$conf")" --rbm-iter "$(value rbm_iter "$conf")" \
-    --cmvn-opts "--norm-means=true --norm-vars=true" "$data/train_nodev" "$paper/dbn"
+    --cmvn-opts "--norm-means=true --norm-vars=true" "$paper/rbm_data" "$paper/dbn"
 fi
 
 if [ "$sweep" = true ] && stage 2 "learning rates"; then
@@ -119,7 +125,7 @@ if stage 4 "decode"; then
   # LM weight and penalty are chosen once, for the plain system, on the development set.
   decode "$paper/ngsgd_1/0" train_dev
   each_row | while read -r name seed; do
-    [ "$(value claims "conf/paper/$name.conf")" != true ] ||
+    [ "$(value claims "conf/paper/$name.conf")" != true ] || [ "$seed" -ge "$(value decode_seeds "$conf")" ] ||
       echo "$paper/$name/$seed eval2000 --lmwt-from $paper/ngsgd_1/0/decode_train_dev --min-lmwt 10 --max-lmwt 10" \
         "--word-ins-penalties 0.0"
   done | all_at_once decode
