@@ -2,7 +2,8 @@
 
 lexicon.txt (`word phone …`) or lexiconp.txt (`word probability phone …`), silence_phones.txt, nonsilence_phones.txt
 (each line one phone, or several that are variants of each other), optional_silence.txt (one phone), and perhaps
-extra_questions.txt (each line a set of phones).
+extra_questions.txt (each line a set of phones). With lexiconp_silprob.txt (`word probability P(silence after) factor
+before after silence, factor after none, phone …`) and silprob.txt, silence depends on the words around it.
 """
 
 import re
@@ -18,12 +19,21 @@ DISAMBIGUATION = re.compile(r"#\d+$")
 POSITION = re.compile(r"_[BEIS]$")
 
 
+class SilenceProbabilities(NamedTuple):
+    """Silence around a pronunciation: its probability after it; factors where there is silence before it, or none."""
+
+    after: float
+    before: float
+    none_before: float
+
+
 class Pronunciation(NamedTuple):
     """One line of the lexicon."""
 
     word: str
     probability: float
     phones: tuple
+    silence: SilenceProbabilities | None = None
 
 
 @dataclass
@@ -39,6 +49,8 @@ class Dictionary:
     extra_questions : list of list of str
     lexicon : list of Pronunciation
         In the order of the file.
+    ends : SilenceProbabilities or None
+        Silence before the first word (`after`), factors of the sentence's end; None without silprob.txt.
     """
 
     silence: list
@@ -46,6 +58,7 @@ class Dictionary:
     optional_silence: str
     extra_questions: list
     lexicon: list
+    ends: SilenceProbabilities | None = None
 
 
 def read_dictionary(path, position_dependent=True):
@@ -73,7 +86,10 @@ def read_dictionary(path, position_dependent=True):
         raise PymavgError(f"{path}/optional_silence.txt: expected one phone of silence_phones.txt, found {optional}")
     questions = path / "extra_questions.txt"
     extra = _questions(questions, seen) if questions.exists() else []
-    return Dictionary(silence, nonsilence, optional[0], extra, _read_lexicon(path, seen))
+    lexicon = _read_lexicon(path, seen)
+    if (path / "lexiconp_silprob.txt").exists():
+        return Dictionary(silence, nonsilence, optional[0], extra, *_with_silence(path, lexicon))
+    return Dictionary(silence, nonsilence, optional[0], extra, lexicon)
 
 
 def _fields(path):
@@ -167,3 +183,32 @@ def _probability(where, fields):
         found = fields[0] if fields else "nothing"
         raise PymavgError(f"{where}: expected a probability in (0, 1] after the word, found '{found}'")
     return probability
+
+
+def _with_silence(path, lexicon):
+    """Return the lexicon with the silence of lexiconp_silprob.txt, and the ends of silprob.txt."""
+    source, around = path / "lexiconp_silprob.txt", {}
+    for where, (word, *fields) in _fields(source):
+        around[word, *fields[4:]] = _silence(where, fields[1:4])
+    different = {(p.word, *p.phones) for p in lexicon} ^ around.keys()
+    if different:
+        raise PymavgError(
+            f"{path}: '{' '.join(min(different))}' is in one of lexicon and lexiconp_silprob.txt only; run "
+            "utils/dict_dir_add_pronprobs.sh again"
+        )
+    ends = {name: number for _, (name, number, *_) in _fields(path / "silprob.txt")}
+    numbers = [ends.get(name, "none") for name in ("<s>", "</s>_s", "</s>_n")]
+    lexicon = [p._replace(silence=around[p.word, *p.phones]) for p in lexicon]
+    return lexicon, _silence(f"{path}/silprob.txt: <s>, </s>_s, </s>_n", numbers)
+
+
+def _silence(where, fields):
+    try:
+        after, before, none_before = map(float, fields)
+    except ValueError:
+        after = before = none_before = 0.0
+    if not (0.0 < after < 1.0 and before > 0.0 and none_before > 0.0):
+        raise PymavgError(
+            f"{where}: a probability of silence in (0, 1) and two factors above 0 expected, found '{' '.join(fields)}'"
+        )
+    return SilenceProbabilities(after, before, none_before)

@@ -4,9 +4,9 @@ Sources: Kaldi's utils/prepare_lang.sh, utils/add_lex_disambig.pl, utils/lang/ma
 """
 
 from collections import Counter
+from dataclasses import dataclass
 from math import inf, log
 
-from pymavg.graph.dictionary import Pronunciation
 from pymavg.kaldi.fst import Fst
 
 SUFFIXES = {"begin": "_B", "end": "_E", "internal": "_I", "singleton": "_S"}
@@ -20,7 +20,7 @@ def mark_positions(lexicon):
             return (phones[0] + "_S",)
         return (phones[0] + "_B", *(phone + "_I" for phone in phones[1:-1]), phones[-1] + "_E")
 
-    return [Pronunciation(word, probability, marked(phones)) for word, probability, phones in lexicon]
+    return [p._replace(phones=marked(p.phones)) for p in lexicon]
 
 
 def add_disambiguation(lexicon):
@@ -32,30 +32,34 @@ def add_disambiguation(lexicon):
     count = Counter(p.phones for p in lexicon)
     beginnings = {p.phones[:length] for p in lexicon for length in range(1, len(p.phones))}
     used, marked = Counter(), []
-    for word, probability, phones in lexicon:
-        symbol = ()
+    for p in lexicon:
+        phones, symbol = p.phones, ()
         if count[phones] > 1 or phones in beginnings:
             used[phones] += 1
             symbol = (f"#{used[phones]}",)
-        marked.append(Pronunciation(word, probability, phones + symbol))
+        marked.append(p._replace(phones=phones + symbol))
     return marked, max(used.values(), default=0)
 
 
+@dataclass
 class LexiconOptions:
     """What is optional in the lexicon transducer.
 
-    Parameters
+    Attributes
     ----------
     silence_prob : float
         Probability of silence at the start and after each word; 0 for a lexicon without optional silence.
     silence_phone : str
     silence_disambig : str or None
         Symbol after the silence, for a lexicon that will be determinised.
+    ends : SilenceProbabilities or None
+        Of the sentence's ends, where each pronunciation of the lexicon has its own.
     """
 
-    def __init__(self, silence_prob, silence_phone, silence_disambig=None):
-        self.silence_prob = silence_prob
-        self.silence_phone, self.silence_disambig = silence_phone, silence_disambig
+    silence_prob: float
+    silence_phone: str
+    silence_disambig: str | None = None
+    ends: object = None
 
 
 def lexicon_fst(lexicon, phones, words, options, self_loops=()):
@@ -64,47 +68,76 @@ def lexicon_fst(lexicon, phones, words, options, self_loops=()):
     Words start and end in one loop state. From the start, and after each word, silence is taken with the probability p
     (cost −log p) or left out (−log(1 − p)). The word and its pronunciation's cost stand on its first phone.
 
+    Where pronunciations have their own probabilities of silence (options.ends), there are two such states, one after
+    silence, and a word's cost depends on the one that it starts from (Kaldi's utils/lang/make_lexicon_fst_silprob.py).
+
     Parameters
     ----------
     lexicon : list of Pronunciation
     phones, words : SymbolTable
     options : LexiconOptions
     self_loops : list of (str, str)
-        (phone, word) pairs that pass at the loop state: #0 of the grammar's back-off.
+        (phone, word) pairs that pass at the loop states: #0 of the grammar's back-off.
 
     Returns
     -------
     Fst
         Its arcs are sorted by word.
     """
-    arcs, (loop, silence, num_states) = _frame(phones, options)
-    for word, probability, pronunciation in lexicon:
-        state, label, cost = loop, words.id_of[word], -log(probability)
-        for phone in pronunciation[:-1]:
-            arcs.append((state, phones.id_of[phone], label, cost, num_states))
-            state, label, cost, num_states = num_states, 0, 0.0, num_states + 1
-        last = phones.id_of[pronunciation[-1]]
-        for target, silence_cost in _word_ends(loop, silence, options.silence_prob):
-            arcs.append((state, last, label, cost + silence_cost, target))
-    arcs += [(loop, phones.id_of[phone], words.id_of[word], 0.0, loop) for phone, word in self_loops]
-    final = [inf] * num_states
-    final[loop] = 0.0
+    frame = _Frame(phones, options)
+    arcs, num_states = frame.arcs, frame.num_states
+    for pronunciation in lexicon:
+        cost, label = -log(pronunciation.probability), words.id_of[pronunciation.word]
+        sources = [(state, cost + more) for state, more in frame.begins(pronunciation)]
+        for phone in pronunciation.phones[:-1]:
+            arcs += [(state, phones.id_of[phone], label, cost, num_states) for state, cost in sources]
+            sources, label, num_states = [(num_states, 0.0)], 0, num_states + 1
+        last = phones.id_of[pronunciation.phones[-1]]
+        for target, more in frame.ends(pronunciation):
+            arcs += [(state, last, label, cost + more, target) for state, cost in sources]
+    for phone, word in self_loops:
+        arcs += [(loop, phones.id_of[phone], words.id_of[word], 0.0, loop) for loop in frame.final]
+    final = [frame.final.get(state, inf) for state in range(num_states)]
     return Fst.from_arcs(0, final, *zip(*arcs, strict=True)).arcsorted("olabel")
 
 
-def _word_ends(loop, silence, p):
-    """Return (state, cost) of the places where a word may end."""
-    return [(loop, -log(1 - p)), (silence, -log(p))] if silence else [(loop, 0.0)]
+class _Frame:
+    """The states and arcs around the words: `final` has the states where words begin, with their final costs."""
 
+    def __init__(self, phones, options):
+        self.options = options
+        self.arcs, self.num_states, self.final = [], 1, {0: 0.0}
+        if options.silence_prob == 0.0 and not options.ends:
+            return
+        sil, marked = phones.id_of[options.silence_phone], options.silence_disambig is not None
+        self.num_states = 3 + marked + (options.ends is not None)
+        after_silence = self.num_states - 1 if options.ends else 1
+        self.final = {1: 0.0}
+        if options.ends:
+            self.final = {1: -log(options.ends.none_before), after_silence: -log(options.ends.before)}
+        self.arcs = [(0, 0, 0, cost, state) for state, cost in self._after(self._prob(options.ends))]
+        if marked:
+            symbol = phones.id_of[options.silence_disambig]
+            self.arcs += [(2, sil, 0, 0.0, 3), (3, symbol, 0, 0.0, after_silence)]
+        else:
+            self.arcs.append((2, sil, 0, 0.0, after_silence))
 
-def _frame(phones, options):
-    """Return the arcs around the words, and (loop state, state before the silence, number of states)."""
-    if options.silence_prob == 0.0:
-        return [], (0, None, 1)
-    start, loop, silence, after = 0, 1, 2, 3
-    sil = phones.id_of[options.silence_phone]
-    arcs = [(start, 0, 0, cost, state) for state, cost in _word_ends(loop, silence, options.silence_prob)]
-    if options.silence_disambig is None:
-        return [*arcs, (silence, sil, 0, 0.0, loop)], (loop, silence, 3)
-    symbol = phones.id_of[options.silence_disambig]
-    return [*arcs, (silence, sil, 0, 0.0, after), (after, symbol, 0, 0.0, loop)], (loop, silence, 4)
+    def _prob(self, silence):
+        return silence.after if self.options.ends else self.options.silence_prob
+
+    @staticmethod
+    def _after(p):
+        """Return (state, cost) of what follows a word: another one, or the silence."""
+        return [(1, -log(1 - p)), (2, -log(p))]
+
+    def begins(self, pronunciation):
+        """Return (state, cost) of the places where it may begin."""
+        if not self.options.ends:
+            return [(loop, 0.0) for loop in self.final]
+        return list(
+            zip(self.final, (-log(pronunciation.silence.none_before), -log(pronunciation.silence.before)), strict=True)
+        )
+
+    def ends(self, pronunciation):
+        """Return (state, cost) of the places where it may end."""
+        return self._after(self._prob(pronunciation.silence)) if self.num_states > 1 else [(0, 0.0)]

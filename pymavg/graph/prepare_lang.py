@@ -180,8 +180,8 @@ class _Writer:
             for word, _, *phones in rows:
                 stream.write(" ".join(map(str, [self.words.id_of[word]] * 2 + self.phones.ids(phones))) + "\n")
         p = self.options.sil_prob
-        plain = LexiconOptions(p, silence)
-        disambig = LexiconOptions(p, silence, self.disambig[-1])
+        plain = LexiconOptions(p, silence, ends=self.dictionary.ends)
+        disambig = LexiconOptions(p, silence, self.disambig[-1], ends=self.dictionary.ends)
         write_fst(self.path / "L.fst", lexicon_fst(self.lexicon, self.phones, self.words, plain))
         fst = lexicon_fst(self.marked_lexicon, self.phones, self.words, disambig, self_loops=[("#0", "#0")])
         write_fst(self.path / "L_disambig.fst", fst)
