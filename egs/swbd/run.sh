@@ -36,7 +36,7 @@ From the corpus to the word error rate; every stage says what it needs, skips wh
   --mini-hours H               a smaller mini corpus with H hours of training speech
   --num-workers N              workers whose parameters are averaged (default $num_workers)
   --use-gpu auto|yes|no        (default $use_gpu)
-  --full-gmm true|false        stages 7-9 and 13 too: not in this release, tri1 stands in
+  --full-gmm true|false        stages 7-9, too, and fMLLR features for the DNN (default: true for ldc, false for mini)
   --conf FILE                  model sizes (default conf/CORPUS.conf)
   --nj N --seed S
 stages: 0 corpus; 1 data preparation, dictionary; 2 lang, language model, G; 3 evaluation data; 4 features, CMVN, subsets;
@@ -86,6 +86,11 @@ lang=$data/lang
 lang_test=$data/lang_sw1_tg
 eval_sets=(eval2000 ${eval2001:+eval2001} ${rt03:+rt03})
 swbd_opts=(${transcripts:+--transcripts "$transcripts"})
+if [ "$full_gmm" = true ]; then # the DNN sees tri4's features, and its targets are tri4's
+  gmm=tri4 systems=(mono tri1 tri2 tri3) nnet_data=$data/fmllr nnet_cmvn=(--cmvn-opts "")
+else
+  gmm=tri1 systems=(mono tri1) nnet_data=$data/fbank nnet_cmvn=()
+fi
 
 if stage 0 "corpus $corpus"; then
   if [ "$corpus" = mini ]; then
@@ -158,13 +163,16 @@ if stage 6 "tri1 (deltas)"; then
   finish
 fi
 
-skip 7 "tri2"
-skip 8 "tri3 (LDA+MLLT)"
-skip 9 "tri4 (SAT)"
-gmm=tri1
+if [ "$full_gmm" = true ]; then
+  . local/full_gmm.sh # stages 7 to 10
+else
+  skip 7 "tri2" "--full-gmm false"
+  skip 8 "tri3 (LDA+MLLT)" "--full-gmm false"
+  skip 9 "tri4 (SAT)" "--full-gmm false"
+fi
 
-if stage 10 "features for the DNN, train/CV split"; then
-  need 6 "$exp/$gmm/final.mdl"
+if [ "$full_gmm" = false ] && stage 10 "features for the DNN, train/CV split"; then
+  need 6 "$exp/tri1/final.mdl"
   for part in train_nodev train_dev "${eval_sets[@]}"; do
     utils/copy_data_dir.sh "$data/$part" "$data/fbank/$part"
     steps/make_fbank.sh --nj "$nj" --cmd "$train_cmd" --fbank-config conf/fbank.conf \
@@ -172,15 +180,16 @@ if stage 10 "features for the DNN, train/CV split"; then
     steps/compute_cmvn_stats.sh "$data/fbank/$part" "$exp/make_fbank/$part" "$dir/fbank"
   done
   for part in train_nodev train_dev; do
-    steps/align_si.sh --nj "$nj" --cmd "$train_cmd" "$data/$part" "$lang" "$exp/$gmm" "$exp/${gmm}_ali_$part"
+    steps/align_si.sh --nj "$nj" --cmd "$train_cmd" "$data/$part" "$lang" "$exp/tri1" "$exp/tri1_ali_$part"
   done
   finish
 fi
 
 if stage 11 "RBM pretraining"; then
-  need 10 "$data/fbank/train_nodev/cmvn.scp"
+  need 10 "$nnet_data/train_nodev/feats.scp"
   steps/nnet/pretrain_dbn.sh --cmd "$cuda_cmd" --num-workers "$num_workers" --use-gpu "$use_gpu" --seed "$seed" \
-    --config "$dbn_conf" --nn-depth "$dnn_depth" --hid-dim "$dnn_dim" "$data/fbank/train_nodev" "$exp/dnn_pretrain"
+    --config "$dbn_conf" "${nnet_cmvn[@]}" --nn-depth "$dnn_depth" --hid-dim "$dnn_dim" \
+    "$nnet_data/train_nodev" "$exp/dnn_pretrain"
   finish
 fi
 
@@ -190,7 +199,7 @@ if stage 12 "DNN, NG-SGD with averaging over $num_workers workers"; then
   steps/nnet/train.sh --cmd "$cuda_cmd" --num-workers "$num_workers" --use-gpu "$use_gpu" --seed "$seed" \
     --config "$dnn_conf" --hid-layers 0 --dbn "$exp/dnn_pretrain/$dnn_depth.dbn" \
     --feature-transform "$exp/dnn_pretrain/final.feature_transform" \
-    "$data/fbank/train_nodev" "$data/fbank/train_dev" "$lang" \
+    "$nnet_data/train_nodev" "$nnet_data/train_dev" "$lang" \
     "$exp/${gmm}_ali_train_nodev" "$exp/${gmm}_ali_train_dev" "$exp/dnn"
   finish
 fi
@@ -199,7 +208,7 @@ skip 13 "sMBR"
 
 if stage 14 "decode"; then
   need 12 "$exp/dnn/final.nnet"
-  for system in mono $gmm; do
+  for system in "${systems[@]}"; do # tri4 is decoded in stage 10, for the DNN's features
     utils/mkgraph.sh "$lang_test" "$exp/$system" "$exp/$system/graph_sw1_tg"
     for part in train_dev "${eval_sets[@]}"; do
       steps/decode.sh --nj "$nj" --cmd "$decode_cmd" "${decode_opts[@]}" --skip-scoring true \
@@ -208,13 +217,14 @@ if stage 14 "decode"; then
   done
   for part in train_dev "${eval_sets[@]}"; do
     steps/nnet/decode.sh --nj "$nj" --cmd "$decode_cmd" "${decode_opts[@]}" --skip-scoring true \
-      "$exp/$gmm/graph_sw1_tg" "$data/fbank/$part" "$exp/dnn/decode_${part}_sw1_tg"
+      "$exp/$gmm/graph_sw1_tg" "$nnet_data/$part" "$exp/dnn/decode_${part}_sw1_tg"
   done
   finish
 fi
 
 if stage 15 "score, RESULTS.md"; then
-  for system in mono $gmm dnn; do
+  [ "$gmm" = tri1 ] || systems+=("$gmm")
+  for system in "${systems[@]}" dnn; do
     need 14 "$exp/$system/decode_eval2000_sw1_tg/lat.1.gz"
     local/score.sh --cmd "$decode_cmd" "$data/train_dev" "$lang_test" "$exp/$system/decode_train_dev_sw1_tg"
     for part in "${eval_sets[@]}"; do

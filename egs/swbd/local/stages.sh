@@ -15,7 +15,8 @@ reads() {
     4) echo mono_utts conf/mfcc.conf ;;
     5) echo mono_gauss ;;
     6) echo tri1_leaves tri1_gauss ;;
-    10) echo conf/fbank.conf ;;
+    7 | 8 | 9) echo "tri$(($1 - 5))_leaves tri$(($1 - 5))_gauss" ;;
+    10) if [ "$full_gmm" = true ]; then echo full_gmm decode_opts; else echo conf/fbank.conf; fi ;;
     11) echo num_workers seed dnn_depth dnn_dim "$dbn_conf" ;;
     12) echo num_workers seed "$dnn_conf" ;;
     14) echo decode_opts ;;
@@ -37,8 +38,8 @@ settings() {
 
 # made_whole N: what stage N makes and never makes again by itself, or would leave stale.
 made_whole() {
-  [ "$1" -ne 11 ] || printf ' %s' "$dir/exp/dnn_pretrain"
-  [ "$1" -ne 11 ] && [ "$1" -ne 12 ] || printf ' %s' "$dir/exp/dnn"
+  [[ ! $1 =~ ^1[01]$ ]] || printf ' %s' "$dir/exp/dnn_pretrain"
+  [[ ! $1 =~ ^1[012]$ ]] || printf ' %s' "$dir/exp/dnn"
 }
 
 # stage N TITLE: true if stage N is asked for and not whole yet; an error if it was made with other settings.
@@ -76,9 +77,9 @@ need() {
   done
 }
 
-# skip N TITLE: say that a stage that is asked for is not there yet.
+# skip N TITLE [WHY]: say that a stage that is asked for is left out, or not there yet.
 skip() {
   if [ "$stage" -le "$1" ] && [ "$stop_stage" -ge "$1" ]; then
-    echo "stage $1 ($2): skipped; it comes with a later release"
+    echo "stage $1 ($2): skipped; ${3:-it comes with a later release}"
   fi
 }
