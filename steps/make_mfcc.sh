@@ -1,22 +1,32 @@
 #!/usr/bin/env bash
-# Computes features of a data directory; called as make_mfcc.sh MFCC, as make_fbank.sh log-mel filterbank energies.
+# Computes features of a data directory: what, is in the name that it is called by (make_mfcc.sh, make_fbank.sh,
+# make_plp.sh; make_plp_pitch.sh and its like append pitch).
 set -euo pipefail
 
 type=${0##*/make_}
 type=${type%.sh}
+base=${type%_pitch}
 nj=4
 cmd=run.pl
-declare "${type}_config=conf/$type.conf"
+declare "${base}_config=conf/$base.conf"
 compress=true         # 8 bits per number
 allow_downsample=false # of recordings at a higher rate than the conf's
 allow_upsample=false   # of those at a lower rate
 max_loss=0.05         # part of the utterances that may be too short for features
+pitch_help=
+if [ "$type" != "$base" ]; then
+  pitch_config=conf/pitch.conf
+  pitch_postprocess_config=
+  paste_length_tolerance=2 # frames that pitch may be longer or shorter
+  pitch_help="
+  --pitch-config $pitch_config   --pitch-postprocess-config FILE   --paste-length-tolerance $paste_length_tolerance"
+fi
 
 help_message="usage: $0 [options] <data> [<log-dir> [<$type-dir>]]
  e.g.: $0 --nj 8 data/train exp/make_$type/train $type
 Writes feats.scp, utt2num_frames and utt2dur into <data>, and the archives into <$type-dir> (default <data>/data).
 Options, with their defaults:
-  --nj $nj   --cmd $cmd   --$type-config conf/$type.conf
+  --nj $nj   --cmd $cmd   --$base-config conf/$base.conf$pitch_help
   --compress true   --allow-downsample false   --allow-upsample false   --max-loss $max_loss"
 
 echo "$0 $*"
@@ -30,10 +40,15 @@ data=$1
 logdir=${2:-$data/log}
 featdir=${3:-$data/data}
 name=$(basename "$data")
-config=${type}_config
+config=${base}_config
 config=${!config}
+pitch_opts=()
+if [ "$type" != "$base" ]; then
+  pitch_opts=(--pitch-config "$pitch_config" --paste-length-tolerance "$paste_length_tolerance"
+    ${pitch_postprocess_config:+--pitch-postprocess-config "$pitch_postprocess_config"})
+fi
 
-for f in "$data/wav.scp" "$data/utt2spk" "$config"; do
+for f in "$data/wav.scp" "$data/utt2spk" "$config" ${pitch_config:+"$pitch_config"}; do
   [ -f "$f" ] || { echo "$0: $f: no such file" >&2; exit 1; }
 done
 mkdir -p "$logdir" "$featdir" "$data/conf"
@@ -55,9 +70,10 @@ for f in feats.scp cmvn.scp; do # no table of before may point into archives tha
 done
 
 $cmd JOB=1:"$nj" "$logdir/make_${type}_$name.JOB.log" \
-  pymavg make-feats --type "$type" --config "$config" --job JOB --num-jobs "$nj" \
+  pymavg make-feats --type "$base" --config "$config" "${pitch_opts[@]}" --job JOB --num-jobs "$nj" \
   --compress "$compress" --allow-downsample "$allow_downsample" --allow-upsample "$allow_upsample" "$data" "$prefix.JOB"
 pymavg collect-feats --max-loss "$max_loss" "$data" "$prefix" "$nj"
-cp "$config" "$data/conf/$type.conf"
+cp "$config" "$data/conf/$base.conf"
+[ "$type" = "$base" ] || cp "$pitch_config" "$data/conf/pitch.conf"
 
 echo "$0: made features of $data, $(wc -l <"$data/feats.scp") utterances"

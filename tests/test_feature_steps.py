@@ -66,6 +66,18 @@ def test_features_and_statistics(recipe):
     assert main(["check-feats", "data/train"]) == 0
 
 
+def test_plp_with_pitch(recipe):
+    for name in ("segments", "utt2spk"):
+        (recipe / name).write_text("".join((recipe / name).read_text().splitlines(keepends=True)[:2]))
+    Path("conf/plp.conf").write_text("--sample-frequency=8000\n--use-energy=false\n")
+    said = step("steps/make_plp_pitch.sh", "--nj", "1", "data/train", status=1)
+    assert "conf/pitch.conf: no such file" in said
+    Path("conf/pitch.conf").write_text("--sample-frequency=8000\n")
+    step("steps/make_plp_pitch.sh", "--nj", "1", "data/train")
+    assert {m.shape for m in dict(read_matrices(recipe / "feats.scp")).values()} == {(27, 16)}
+    assert (recipe / "conf/pitch.conf").exists() and (recipe / "conf/plp.conf").exists()
+
+
 def test_nothing_partial_is_kept(recipe):
     said = step("steps/make_fbank.sh", "--nj", "2", "--max-loss", "0.01", "data/train", status=1)
     assert "1 of 41 utterances have no features (first: b-99), more than 1%" in said
@@ -113,7 +125,7 @@ def test_another_sampling_rate(recipe):
     step("steps/make_fbank.sh", "--nj", "1", "--allow-upsample", "true", "data/train")
 
 
-@pytest.mark.parametrize("script", ["make_mfcc.sh", "make_fbank.sh", "compute_cmvn_stats.sh"])
+@pytest.mark.parametrize("script", ["make_mfcc.sh", "make_fbank.sh", "make_plp_pitch.sh", "compute_cmvn_stats.sh"])
 def test_usage(recipe, script):
     assert f"usage: steps/{script} [options] <data>" in step(f"steps/{script}", "--help")
     step(f"steps/{script}", status=1)

@@ -2,9 +2,11 @@ import time
 
 import numpy as np
 import pytest
+from scipy.linalg import toeplitz
 
 from pymavg.data.audio import WavScp
 from pymavg.data.features import FeatureExtractor
+from pymavg.data.plp import cepstrum, durbin, inverse_dft
 from pymavg.errors import PymavgError
 from pymavg.kaldi.tables import read_matrices
 
@@ -21,6 +23,7 @@ GOLDEN = {
     ),
     "mfcc_nosnip": ("mfcc", "--snip-edges=false", "--use-energy=false"),
     "mfcc_htk": ("mfcc", "--use-energy=false", "--window-type=hamming", "--htk-compat=true"),
+    "plp": ("plp",),
     "fbank40": ("fbank", "--num-mel-bins=40"),
     "fbank40_energy": (
         "fbank",
@@ -100,7 +103,7 @@ def test_too_short_gives_no_frames(tmp_path, samples):
 
 
 def test_silence_is_finite(tmp_path):
-    for kind in ("mfcc", "fbank"):
+    for kind in ("mfcc", "fbank", "plp"):
         assert np.isfinite(extractor(tmp_path, kind).compute(np.zeros(8000, np.float32), 8000, "u")).all()
 
 
@@ -131,14 +134,53 @@ def test_bad_configurations(tmp_path, line, message):
         extractor(tmp_path, "mfcc", line)
 
 
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("--num-ceps=14", "--num-ceps from 1 to --lpc-order \\+ 1"),
+        ("--lpc-order=24", "--lpc-order from 1 to --num-mel-bins"),
+        ("--lpc-order=0", "--lpc-order from 1"),
+        ("--lpc-oder=12", "did you mean lpc-order"),
+    ],
+)
+def test_bad_configurations_of_plp(tmp_path, line, message):
+    with pytest.raises(PymavgError, match=message):
+        extractor(tmp_path, "plp", line)
+
+
+def test_plp_options(tmp_path, noise):
+    plain = extractor(tmp_path, "plp").compute(noise, 8000, "u")
+    assert plain.shape == (98, 13)
+    last = extractor(tmp_path, "plp", "--htk-compat=true").compute(noise, 8000, "u")
+    np.testing.assert_array_equal(last, np.roll(plain, -1, axis=1))  # the energy comes last
+    zeroth = extractor(tmp_path, "plp", "--use-energy=false").compute(noise, 8000, "u")
+    np.testing.assert_array_equal(zeroth[:, 1:], plain[:, 1:])
+    assert np.abs(zeroth[:, 0] - plain[:, 0]).min() > 1
+    less = extractor(tmp_path, "plp", "--num-ceps=5", "--cepstral-scale=0.5", "--cepstral-lifter=0")
+    assert less.compute(noise, 8000, "u").shape == (98, 5)
+
+
+def test_durbin_solves_the_normal_equations():
+    random = np.random.default_rng(0)
+    power = np.exp(random.normal(size=(4, 25)))
+    r = power @ inverse_dft(12, 25).T
+    a, energy = durbin(r)
+    for t in range(4):
+        np.testing.assert_allclose(toeplitz(r[t, :12]) @ a[t], -r[t, 1:], rtol=1e-9)
+        np.testing.assert_allclose(energy[t], r[t, 0] + a[t] @ r[t, 1:], rtol=1e-9)
+    c = cepstrum(a)
+    spectrum = 1 / np.abs(np.fft.rfft(np.concatenate([np.ones((4, 1)), a], axis=1), 4096)) ** 2
+    np.testing.assert_allclose(np.fft.irfft(np.log(spectrum))[:, 1:13], c, atol=1e-8)
+
+
 def test_other_kinds():
-    with pytest.raises(PymavgError, match="mfcc or fbank expected"):
+    with pytest.raises(PymavgError, match="mfcc or fbank or plp expected"):
         FeatureExtractor("plp2")
 
 
 def test_speed(tmp_path, noise):
     samples = np.tile(noise, 10)
-    for kind in ("mfcc", "fbank"):
+    for kind in ("mfcc", "fbank", "plp"):
         computed = extractor(tmp_path, kind, "--num-mel-bins=40")
         best = min(timed(lambda e=computed: e.compute(samples, 8000, "u")) for _ in range(5))
         assert 10 / best > 150  # times real time; 600 to 1000 on an idle machine

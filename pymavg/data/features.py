@@ -1,4 +1,5 @@
-"""MFCC and log-mel filterbank features by Kaldi's definitions, computed by kaldi-native-fbank.
+"""MFCC, log-mel filterbank and PLP features by Kaldi's definitions, computed by kaldi-native-fbank (PLP: from its mel
+energies, see plp.py).
 
 Sources: Kaldi's feat/feature-mfcc.cc and feature-fbank.cc, of which kaldi-native-fbank is a port; golden/feats of the
 tests holds what Kaldi computes.
@@ -11,9 +12,11 @@ import numpy as np
 
 from pymavg.data.audio import resample
 from pymavg.data.feature_config import read_feature_config
+from pymavg.data.plp import DEFAULTS, Plp
 from pymavg.errors import PymavgError
 
 _LIBRARY = {"mfcc": (knf.MfccOptions, knf.OnlineMfcc), "fbank": (knf.FbankOptions, knf.OnlineFbank)}
+_LIBRARY["plp"] = _LIBRARY["fbank"]
 _DEFAULT_RATE, _DEFAULT_MEL_BINS = 16000.0, 23  # Kaldi's
 _WINDOWS = ("povey", "hamming", "hanning", "rectangular", "blackman", "sine")
 
@@ -23,8 +26,8 @@ class FeatureExtractor:
 
     Parameters
     ----------
-    kind : {"mfcc", "fbank"}
-        The latter is the logarithm of the energies of mel filters unless the conf says otherwise.
+    kind : {"mfcc", "fbank", "plp"}
+        The second is the logarithm of the energies of mel filters unless the conf says otherwise.
     conf : str or Path, optional
         Kaldi conf file; Kaldi's defaults without it, with dither 0.
 
@@ -41,6 +44,7 @@ class FeatureExtractor:
     def __init__(self, kind, conf=None):
         self.config = read_feature_config(kind, conf)
         make_options, self._computer = _LIBRARY[kind]
+        self._plp = Plp(self.config.own) if kind == "plp" else None
         self._options = options = make_options()
         options.frame_opts.dither = 0.0
         options.frame_opts.samp_freq = _DEFAULT_RATE
@@ -51,11 +55,14 @@ class FeatureExtractor:
             (options, self.config.own),
         ):
             for name, value in values.items():
-                setattr(part, name, value)
+                if not (self._plp and part is options and name in DEFAULTS):
+                    setattr(part, name, value)
         self.rate = round(options.frame_opts.samp_freq)
         self.frame_shift = options.frame_opts.frame_shift_ms / 1000
         self._check()
-        self.dim = self._computer(options).dim
+        if self._plp:
+            self._plp.set_library(options, self.rate)
+        self.dim = self._plp.num_ceps if self._plp else self._computer(options).dim
 
     def _check(self):
         """Check the options, for which the library would end the process."""
@@ -73,6 +80,13 @@ class FeatureExtractor:
             (0 <= mel.low_freq < high <= nyquist, f"0 <= --low-freq < --high-freq <= {nyquist:g}"),
             (1 <= num_ceps <= mel.num_bins, "--num-ceps from 1 to --num-mel-bins"),
         )
+        if self._plp:
+            order = self._plp.options["lpc_order"]
+            rules = (
+                *rules[:-1],
+                (1 <= order <= mel.num_bins, "--lpc-order from 1 to --num-mel-bins"),
+                (1 <= self._plp.num_ceps <= order + 1, "--num-ceps from 1 to --lpc-order + 1"),
+            )
         for kept, wanted in rules:
             if not kept:
                 raise PymavgError(f"{self.config.path}: {wanted} expected")
@@ -99,8 +113,7 @@ class FeatureExtractor:
         PymavgError
             When `rate` is not the conf's and the conf does not allow to change it.
         """
-        if rate != self.rate:
-            samples = self._resampled(samples, rate, name)
+        samples = self.at_rate(samples, rate, name)
         if len(samples) < self.config.min_duration * self.rate:
             return np.zeros((0, self.dim), np.float32)
         if self.config.dither:
@@ -110,12 +123,18 @@ class FeatureExtractor:
         computer.accept_waveform(self.rate, samples.tolist())  # a list crosses faster than an array
         computer.input_finished()
         frames = [computer.get_frame(t) for t in range(computer.num_frames_ready)]
-        features = np.array(frames, np.float32).reshape(-1, self.dim)
-        if self.config.subtract_mean and len(features):
+        if not frames:
+            return np.zeros((0, self.dim), np.float32)
+        features = np.array(frames, np.float32)
+        features = self._plp(features) if self._plp else features
+        if self.config.subtract_mean:
             features -= features.mean(axis=0)
         return features
 
-    def _resampled(self, samples, rate, name):
+    def at_rate(self, samples, rate, name):
+        """Return samples (n,) of `rate` at the conf's rate, where the conf allows to change it."""
+        if rate == self.rate:
+            return samples
         down = rate > self.rate
         if not (self.config.allow_downsample if down else self.config.allow_upsample):
             option = "--allow-downsample" if down else "--allow-upsample"

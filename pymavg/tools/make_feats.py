@@ -1,16 +1,17 @@
-"""Compute the features of a data directory's utterances: MFCC or log-mel filterbanks, by Kaldi's definitions.
+"""Compute the features of a data directory's utterances: MFCC, log-mel filterbanks or PLP, perhaps with pitch.
 
 usage: pymavg make-feats [options] <data> <prefix>
  e.g.: pymavg make-feats --type mfcc --config conf/mfcc.conf data/train exp/make_mfcc/raw_mfcc_train.1
 
 Reads wav.scp (wav, flac, sph, or commands ending in |) and segments, writes <prefix>.ark, <prefix>.scp and
-<prefix>.lengths. The conf file is Kaldi's; dither is 0 unless it sets it (Kaldi: 1).
+<prefix>.lengths. The conf files are Kaldi's; dither is 0 unless it sets it (Kaldi: 1).
 """
 
 from pymavg.data.feature_config import KINDS
 from pymavg.data.feature_jobs import make_features
 from pymavg.data.features import FeatureExtractor
-from pymavg.options import Parser, boolean, positive
+from pymavg.data.pitch import PitchExtractor, WithPitch
+from pymavg.options import Parser, boolean, positive, whole
 
 
 def main(argv):
@@ -18,6 +19,11 @@ def main(argv):
     parser = Parser("make-feats", __doc__)
     parser.add_argument("--type", choices=KINDS, default="mfcc", help="default mfcc")
     parser.add_argument("--config", help="Kaldi conf file, as conf/mfcc.conf")
+    parser.add_argument("--pitch-config", help="append pitch, with the options of this conf file, as conf/pitch.conf")
+    parser.add_argument("--pitch-postprocess-config", help="options of Kaldi's process-kaldi-pitch-feats")
+    parser.add_argument(
+        "--paste-length-tolerance", type=whole, default=2, help="frames that pitch may differ (default 2)"
+    )
     parser.add_argument("--job", type=positive, default=1, help="which share of the utterances (default 1)")
     parser.add_argument("--num-jobs", type=positive, default=1, help="into how many shares they are split (default 1)")
     parser.add_argument("--compress", type=boolean, default=True, help="8 bits per number (default true)")
@@ -33,4 +39,7 @@ def main(argv):
     extractor.config.allow_upsample |= args.allow_upsample
     if args.channel is not None:
         extractor.config.channel = args.channel
+    if args.pitch_config:
+        pitch = PitchExtractor(args.pitch_config, args.pitch_postprocess_config)
+        extractor = WithPitch(extractor, pitch, args.paste_length_tolerance)
     make_features(args.data, extractor, args.prefix, args.job, args.num_jobs, args.compress, args.root)
