@@ -9,7 +9,7 @@ from pymavg.cli import main
 from pymavg.errors import PymavgError
 from pymavg.formats.kinds import copy, describe
 from pymavg.formats.recognise import recognise
-from pymavg.kaldi.tables import MatrixWriter, read_matrices
+from pymavg.kaldi.tables import MatrixScp, MatrixWriter, read_int_vectors, read_matrices, read_vectors
 
 FREE = ("FST", "FSTs", "lattices")  # headers and the order of states are left to the writer
 WITHOUT_FORM = ("text", "audio", "ARPA")
@@ -89,7 +89,8 @@ def test_text_says_all_that_is_needed_to_write_binary_again(golden, tmp_path, na
 
 def test_real_archives_in_many_encodings(shared):
     folder = shared("data/interop/kaldi_io_tests/tests/data")
-    titles = {path.name: describe(path)[0].partition(": ")[2] for path in files(folder)}
+    archives = [path for path in files(folder) if path.suffix != ".scp"]
+    titles = {path.name: describe(path)[0].partition(": ")[2] for path in archives}
     assert titles["feats.ark"] == "archive of 8 matrices (binary)"
     assert titles["feats_compressed.ark"] == "archive of 8 matrices (binary)"
     assert titles["feats_ascii.ark"].endswith("matrices (text)")
@@ -99,6 +100,27 @@ def test_real_archives_in_many_encodings(shared):
     assert titles["conf_ascii.ark"] == "archive of 10 vectors (text)"
     assert titles["1.cnet"] == "archive of 20 posteriors (binary)"
     assert titles["1.cntime"].startswith("archive of 368 vectors of number pairs")
+
+
+def test_binary_text_and_compressed_archives_say_the_same(shared):
+    folder = shared("data/interop/kaldi_io_tests/tests/data")
+    feats = dict(read_matrices(folder / "feats.ark"))
+    for name, tolerance in (("feats_ascii.ark", 1e-4), ("feats_compressed.ark", 0.5)):
+        for key, matrix in read_matrices(folder / name):
+            np.testing.assert_allclose(matrix, feats[key], rtol=0, atol=tolerance)
+    for name, read in (("ali", read_int_vectors), ("conf", read_vectors)):
+        text = dict(read(folder / f"{name}_ascii.ark"))
+        for key, values in read(folder / f"{name}.ark"):
+            np.testing.assert_allclose(values, text[key], rtol=1e-5)
+
+
+def test_ranges_of_a_real_script_file(shared, tmp_path):
+    folder = shared("data/interop/kaldi_io_tests")
+    lines = (folder / "tests/data/feats_ascii.scp").read_text().splitlines()
+    (tmp_path / "x.scp").write_text("".join(f"{n}{line}\n" for n, line in enumerate(lines)))  # two keys are equal
+    whole, again, _, rows, columns, both = MatrixScp(tmp_path / "x.scp", root=str(folder)).values()
+    assert whole.shape[1] == 13 and rows.shape == (6, 13) and columns.shape == (len(again), 7)
+    np.testing.assert_array_equal(both, again[20:31, 7:14])
 
 
 def test_a_real_experiment(shared):

@@ -164,6 +164,14 @@ def test_networks(data, tmp_path):
     assert FeaturePipeline(data, path).dim == 9
 
 
+def test_options_of_systems_from_before_2014(data, tmp_path):
+    path = model(tmp_path, "final.mdl", norm_vars="true", delta_order="1")
+    assert_same(FeaturePipeline(data, path), {u: add_deltas(m, 1) for u, m in normalised(data, True).items()})
+    (path / "norm_vars").write_text("yes\n")
+    with pytest.raises(PymavgError, match="norm_vars: needs true or false"):
+        FeaturePipeline(data, path)
+
+
 def test_lda_and_fmllr(data, tmp_path):
     random = np.random.default_rng(1)
     lda = random.normal(size=(2, 9)).astype(np.float32)

@@ -1,7 +1,8 @@
 """Features of a data directory as a model wants them: CMVN, then deltas or splicing and final.mat, then fMLLR.
 
 The rules are those of Kaldi's steps (decode.sh, align_fmllr.sh, nnet/decode.sh), by what a model directory holds:
-- cmvn_opts, delta_opts, splice_opts: options as in `--norm-means=true --norm-vars=false`; defaults where not there
+- cmvn_opts, delta_opts, splice_opts: options as in `--norm-means=true --norm-vars=false`; defaults where not there.
+  Systems from before 2014 have norm_vars and delta_order instead, each with one value
 - final.mat: the features are spliced and transformed by it (LDA, MLLT)
 - final.nnet, final.feature_transform, or no *.mdl at all: a neural network, which gets deltas only where delta_opts
   asks for them, and CMVN only where cmvn_opts is there
@@ -9,7 +10,7 @@ The rules are those of Kaldi's steps (decode.sh, align_fmllr.sh, nnet/decode.sh)
 """
 
 import argparse
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -38,6 +39,20 @@ class SpliceOptions:
 
     left_context: int = 4
     right_context: int = 4
+
+
+BEFORE_2014 = {  # options file -> the file with one value that Kaldi's scripts wrote in its place, and what it sets
+    "cmvn_opts": ("norm_vars", "norm_vars"),
+    "delta_opts": ("delta_order", "delta_order"),
+}
+
+
+def _old_value(path, default):
+    text = " ".join(read_lines(path)).strip()
+    try:
+        return {bool: boolean, int: whole}[type(default)](text)
+    except argparse.ArgumentTypeError as error:
+        raise PymavgError(f"{path}: {error}") from None
 
 
 def read_options(path, defaults):
@@ -116,6 +131,9 @@ class FeaturePipeline:
         def options(name, defaults):
             """Return the options, or None where a network does without."""
             said = Path(model, name)
+            old, meaning = BEFORE_2014.get(name, ("", ""))
+            if name not in present and old in present:
+                return replace(defaults, **{meaning: _old_value(Path(model, old), getattr(defaults, meaning))})
             if name not in present:
                 return None if network else defaults
             return None if network and not "".join(read_lines(said)).strip() else read_options(said, defaults)

@@ -10,7 +10,7 @@ from pymavg.kaldi.tables import MatrixScp, MatrixWriter, read_token_map
 from pymavg.options import log, warn
 
 
-def compute_speaker_stats(data, ark, scp, fake=False, root=None):
+def compute_speaker_stats(data, ark, scp, fake=False, root=None, say=True):
     """Write the CMVN statistics of each speaker of a data directory, in double precision as Kaldi does.
 
     Parameters
@@ -23,6 +23,8 @@ def compute_speaker_stats(data, ark, scp, fake=False, root=None):
         Write statistics of mean 0 and variance 1, which change nothing.
     root : str, optional
         Directory that relative paths in feats.scp start from.
+    say : bool
+        Log how many speakers there are.
 
     Raises
     ------
@@ -50,7 +52,8 @@ def compute_speaker_stats(data, ark, scp, fake=False, root=None):
     without = sorted(set(utt2spk.values()) - stats.keys())
     if without:
         warn(f"{len(without)} speakers have no features and so no statistics; first: {without[0]}")
-    log(f"{scp}: {len(stats)} speakers")
+    if say:
+        log(f"{scp}: {len(stats)} speakers")
 
 
 def _identity(dim):

@@ -16,6 +16,7 @@ from pymavg.nnet.network import Network
 
 COUNTS, PRIORS = "ali_train_pdf.counts", "prior_counts"  # of an alignment; of a network's posteriors, which wins
 PRIOR_FLOOR = 1e-10  # classes with a smaller share are never recognised
+FILES = ("final.nnet", "final.feature_transform", "ali_train_pdf.counts", "final.mdl")
 NEVER = np.float32(np.sqrt(np.finfo(np.float32).max))
 
 

@@ -37,13 +37,16 @@ def entries(place, rule, writer=None):
     """Yield (key, value) of a table; `writer` (a CopyWriter) gets each entry."""
     kind, place = parse_rspecifier(place)
 
-    def read(reader):
-        return (rule(Copier(reader)), None) if writer is None else writer.record(reader, rule)
-
-    table = read_archive(place, read) if kind == "ark" else Scp(place, read).items()
-    for key, (value, ready) in table:
+    if kind == "scp":  # ranges of rows and columns are cut after reading
+        for key, value in Scp(place, lambda reader: rule(Copier(reader))).items():
+            if writer is not None:
+                writer.write(key, writer.encoded(rule, value))
+            yield key, value
+        return
+    read = (lambda reader: (rule(Copier(reader)), b"")) if writer is None else writer.recorder(rule)
+    for key, (value, data) in read_archive(place, read):
         if writer is not None:
-            writer.write(key, ready)
+            writer.write(key, data)
         yield key, value
 
 
@@ -134,16 +137,35 @@ class CopyWriter(TableWriter):
         super().__init__(ark, scp, binary)
         self._compress = compress
 
-    def record(self, reader, rule):
-        """Read an object; return (value, bytes of the entry behind its mark)."""
+    def recorder(self, rule):
+        """Return the function that reads an object by a grammar and returns (value, bytes of the entry)."""
+
+        def read(reader):
+            if self._compress:
+                value = rule(Copier(reader))
+                return value, self.encoded(rule, value)
+            stream = io.BytesIO()
+            value = rule(Copier(reader, KaldiWriter(stream, self._binary)))
+            return value, self._bare(stream)
+
+        return read
+
+    def encoded(self, rule, value):
+        """Return the bytes of an entry for a matrix, vector or integers."""
         stream = io.BytesIO()
         writer = KaldiWriter(stream, self._binary)
         if self._compress:
-            value = rule(Copier(reader))
             write_compressed(writer, value)
+        elif rule is Copier.integers:
+            writer.basic_vector(value)
         else:
-            value = rule(Copier(reader, writer))
-        return value, stream.getvalue().removeprefix(BINARY_MARK if self._binary else b"")
+            write = writer.matrix if value.ndim == 2 else writer.vector
+            write(value, value.dtype == np.float64)
+        return self._bare(stream)
+
+    def _bare(self, stream):
+        """Return what was written, without the mark of a binary object."""
+        return stream.getvalue().removeprefix(BINARY_MARK if self._binary else b"")
 
     def _put(self, writer, value):
         writer.raw(value)

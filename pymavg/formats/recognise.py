@@ -155,7 +155,7 @@ def _text(head, path):
     token = (first.split() or [""])[0]
     if token.lower() in KNOWN_MARKERS:
         return "text" if "<InputDim>" in text else "nnet1"  # the former is a prototype, for nnet-initialize
-    if token in OBJECTS and token[0] in "<C":
+    if OBJECTS.get(token, "matrix") not in ("matrix", "vector"):
         return OBJECTS[token]
     if token in OTHERS:
         raise PymavgError(f"{path}: {OTHERS[token]}, which pymavg does not read; nnet1 networks are read")

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+NOT_FINITE = "finite: NO"
+
 
 class Numbers:
     """Collects shape, range and finiteness of the numbers of an archive, entry after entry."""
@@ -30,7 +32,7 @@ class Numbers:
             mean = self.total / (self.count - self.bad)
             told.append(f"values: {self.low:.6g} to {self.high:.6g}, mean {mean:.6g}")
         where = f", first in {self.first_bad}" if self.first_bad else ""
-        told.append(f"finite: NO, {self.bad} of {self.count} values are not{where}" if self.bad else "finite: yes")
+        told.append(f"{NOT_FINITE}, {self.bad} of {self.count} values are not{where}" if self.bad else "finite: yes")
         return told
 
 

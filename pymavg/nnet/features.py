@@ -46,6 +46,7 @@ class FeatureTransform:
                     "Rescale"
                 )
         dim = np.size(scale + shift)
+        self.scale, self.shift = np.broadcast_to(scale, dim), np.broadcast_to(shift, dim)  # on the host, float64
         self._scale = to_device(xp, np.broadcast_to(scale, dim), dtype)  # one element: the same for all
         self._shift = to_device(xp, np.broadcast_to(shift, dim), dtype)
         self._offsets = to_device(xp, self.offsets)

@@ -10,6 +10,13 @@ from pymavg.decoding import command
 from pymavg.decoding.acoustic import NnetAcoustic
 from pymavg.options import Parser, real
 
+OTHER = {  # Kaldi's options of steps/nnet/decode.sh
+    "nnet": "final.nnet",
+    "feature-transform": "final.feature_transform",
+    "class-frame-counts": "ali_train_pdf.counts",
+    "model": "final.mdl",
+}
+
 
 def main(argv):
     """Run the tool."""
@@ -17,5 +24,8 @@ def main(argv):
     command.add_options(parser, acwt=0.1, lattice_beam=8.0)
     parser.add_argument("--prior-scale", type=real, default=1.0, help="factor on log-priors (default 1)")
     parser.add_argument("--use-gpu", default="no", help="auto, yes or no (default no)")
+    for name in OTHER:
+        parser.add_argument(f"--{name}", default="", help="file to take instead of the model directory's")
     args = parser.parse_args(argv)
-    command.run(args, NnetAcoustic(args.model_dir, args.prior_scale, args.use_gpu))
+    other = {file: getattr(args, name.replace("-", "_")) for name, file in OTHER.items()}
+    command.run(args, NnetAcoustic(args.model_dir, args.prior_scale, args.use_gpu, other))

@@ -3,12 +3,14 @@
 import shutil
 from pathlib import Path
 
+from pymavg.data.feature_config import KINDS
 from pymavg.data.labels import pdf_counts, write_counts
 from pymavg.files import atomic_open
 from pymavg.training import frontend
 
 COUNTS = "ali_train_pdf.counts"
 FROM_ALIGNMENT = ("final.mdl", "tree", "phones.txt")
+FROM_DATA = tuple(f"conf/{kind}.conf" for kind in KINDS)  # how the features were made: pymavg transcribe asks for it
 
 
 def write_inputs(exp, options, data, ali_dir, targets):
@@ -30,8 +32,8 @@ def write_inputs(exp, options, data, ali_dir, targets):
     source = frontend.FeaturePipeline(data, exp)
     frontend.prepare_transform(exp, given, source, sorted(targets.lengths), options.splice)
     write_counts(exp / COUNTS, pdf_counts(targets.labels, targets.num_classes, targets.weights))
-    for name in FROM_ALIGNMENT:
-        origin = Path(ali_dir, name)
-        if origin.exists() and origin.resolve() != (exp / name).resolve():
-            with atomic_open(exp / name, "wb") as stream, open(origin, "rb") as original:
-                shutil.copyfileobj(original, stream)
+    for directory, names in ((ali_dir, FROM_ALIGNMENT), (data, FROM_DATA)):
+        for origin, target in ((Path(directory, name), exp / name) for name in names):
+            if origin.exists() and origin.resolve() != target.resolve():
+                with atomic_open(target, "wb") as stream, open(origin, "rb") as original:
+                    shutil.copyfileobj(original, stream)

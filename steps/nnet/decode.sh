@@ -6,6 +6,7 @@ nj=4
 cmd=run.pl
 stage=0
 srcdir=               # directory of the network; default: the one that <decode-dir> lies in
+nnet='' feature_transform='' class_frame_counts='' model='' # files to take instead of <srcdir>'s
 acwt=0.1              # acoustic scale
 beam=13.0
 lattice_beam=8.0
@@ -22,6 +23,7 @@ Writes <decode-dir>/lat.JOB.gz. final.nnet, final.feature_transform, ali_train_p
 in the directory that <decode-dir> lies in.
 Options, with their defaults:
   --nj $nj   --cmd $cmd   --stage $stage (1: score only)   --srcdir DIR
+  --nnet FILE   --feature-transform FILE   --class-frame-counts FILE   --model FILE
   --acwt $acwt   --beam $beam   --lattice-beam $lattice_beam   --max-active $max_active   --min-active $min_active
   --prior-scale $prior_scale   --use-gpu $use_gpu   --skip-scoring $skip_scoring   --scoring-opts \"OPTIONS\""
 
@@ -37,8 +39,9 @@ data=$2
 dir=$3
 srcdir=${srcdir:-$(dirname "$dir")}
 
-for f in "$graph/HCLG.fst" "$graph/words.txt" "$data/feats.scp" \
-  "$srcdir"/{final.nnet,final.feature_transform,ali_train_pdf.counts,final.mdl}; do
+for f in "$graph/HCLG.fst" "$graph/words.txt" "$data/feats.scp" "${nnet:-$srcdir/final.nnet}" \
+  "${feature_transform:-$srcdir/final.feature_transform}" "${model:-$srcdir/final.mdl}" \
+  "${class_frame_counts:-$srcdir/ali_train_pdf.counts}"; do
   [ -f "$f" ] || { echo "$0: $f: no such file" >&2; exit 1; }
 done
 export OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 # one core for each job
@@ -52,7 +55,8 @@ if [ "$stage" -le 0 ]; then
   $cmd JOB=1:"$nj" "$dir/log/decode.JOB.log" \
     pymavg decode-nnet --job JOB --num-jobs "$nj" --acwt "$acwt" --beam "$beam" --lattice-beam "$lattice_beam" \
     --max-active "$max_active" --min-active "$min_active" --prior-scale "$prior_scale" --use-gpu "$use_gpu" \
-    "$graph" "$data" "$srcdir" "$dir/lat.JOB.gz"
+    --nnet "$nnet" --feature-transform "$feature_transform" --class-frame-counts "$class_frame_counts" \
+    --model "$model" "$graph" "$data" "$srcdir" "$dir/lat.JOB.gz"
 fi
 
 if [ "$skip_scoring" = false ]; then

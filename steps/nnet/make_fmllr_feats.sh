@@ -17,7 +17,7 @@ Options, with their defaults:
   --nj $nj   --cmd $cmd   --transform-dir DIR   --root DIR   --compress $compress"
 
 echo "$0 $*"
-. ./path.sh
+. "$(dirname "$0")/../recipe.sh"
 . utils/parse_options.sh
 if [ $# -ne 5 ]; then
   printf '%s\n' "$help_message" >&2

@@ -1,0 +1,208 @@
+"""Words, times and confidences of plain audio files: no data directory, no speakers known.
+
+Each channel of each file counts as one speaker: its features are normalised by its own mean (and variance, where the
+system asks for it). Long recordings are cut at their quietest places.
+"""
+
+import json
+import tempfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from pymavg.data.containers import decode
+from pymavg.data.feature_config import KINDS
+from pymavg.data.features import FeatureExtractor
+from pymavg.data.pipeline import FeaturePipeline
+from pymavg.data.speaker_cmvn import compute_speaker_stats
+from pymavg.decoding.acoustic import GmmAcoustic, NnetAcoustic
+from pymavg.decoding.decoder import Decoder
+from pymavg.decoding.determinize import determinize
+from pymavg.decoding.mbr import mbr_decode
+from pymavg.decoding.paths import best_path
+from pymavg.decoding.word_times import WordTimer
+from pymavg.errors import PymavgError
+from pymavg.files import atomic_open
+from pymavg.graph.lang import Lang
+from pymavg.kaldi.fst import read_fst
+from pymavg.kaldi.tables import MatrixWriter
+from pymavg.options import log
+
+LONGEST = 30.0  # seconds decoded in one piece
+QUIET = 0.2  # seconds over which the energy is averaged to find a place to cut
+HOP = 0.01  # seconds between two places
+
+
+@dataclass
+class Word:
+    """One word: seconds from the start of the recording, and the probability that it is right."""
+
+    word: str
+    start: float
+    end: float
+    confidence: float
+
+
+class Transcriber:
+    """A finished system ready to transcribe.
+
+    Parameters
+    ----------
+    exp : str or Path
+        Directory of a network (final.nnet) or a GMM (final.mdl).
+    graph : str or Path
+        Directory with HCLG.fst, words.txt and phones/.
+    extractor : FeatureExtractor
+    options : DecoderOptions
+    acwt : float
+        Acoustic scale.
+    use_gpu : str
+    """
+
+    def __init__(self, exp, graph, extractor, options, acwt, use_gpu="no"):
+        self.exp, self.extractor, self.options, self.acwt = exp, extractor, options, acwt
+        network = Path(exp, "final.nnet").exists()
+        self.acoustic = NnetAcoustic(exp, use_gpu=use_gpu) if network else GmmAcoustic(Path(exp, "final.mdl"))
+        self.decoder = Decoder(read_fst(Path(graph, "HCLG.fst")), self.acoustic.transitions.tid_pdf, options)
+        self.lang = Lang(graph)
+        self.timer = WordTimer(self.acoustic.transitions, self.lang)
+
+    def __call__(self, samples, rate, name):
+        """Return the list of Word of one channel, samples float32 (n,).
+
+        Raises
+        ------
+        PymavgError
+            When it is too short for one frame, or features and model do not fit together.
+        """
+        words = []
+        bounds = pieces(samples, rate)
+        with tempfile.TemporaryDirectory(prefix="pymavg.") as folder:
+            for key, feats in self._features(folder, [samples[a:b] for a, b in bounds], rate, name):
+                offset = bounds[int(key[1:])][0] / rate
+                words += self._words(self.acoustic.loglikes(feats), offset, f"{name} at {offset:.1f} s")
+        return words
+
+    def _features(self, folder, parts, rate, name):
+        """Yield (key, features) of the pieces as the model wants them: one speaker, whose pieces lie in `folder`."""
+        found = [self.extractor.compute(part, rate, name) for part in parts]
+        keys = [f"p{i:06d}" for i, feats in enumerate(found) if len(feats)]
+        if not keys:
+            raise PymavgError(f"{name}: shorter than one frame; speech expected")
+        with MatrixWriter(f"{folder}/feats.ark", f"{folder}/feats.scp") as writer:
+            for key in keys:
+                writer.write(key, found[int(key[1:])])
+        with atomic_open(Path(folder, "utt2spk")) as stream:
+            stream.writelines(f"{key} speaker\n" for key in keys)
+        compute_speaker_stats(folder, f"{folder}/cmvn.ark", f"{folder}/cmvn.scp", say=False)
+        yield from FeaturePipeline(folder, self.exp)
+
+    def _words(self, loglikes, offset, name):
+        lattice = self.decoder.decode(loglikes, self.acwt, name)
+        if lattice is None:
+            log(f"WARNING: {name}: nothing was recognised; a larger --beam may find something")
+            return []
+        lattice = determinize(lattice, self.acwt, self.options.lattice_beam, name, margin=0.0)
+        cost = lattice.costs(acoustic_scale=self.acwt)
+        path = best_path(lattice, cost)
+        sure = mbr_decode(lattice, cost, choose=False).confidences
+        spans = self.timer.times(path.tids, path.words[path.words > 0], name)
+        names = self.lang.words.symbols([word for *_, word in spans], name)
+        shift = self.extractor.frame_shift
+        return [
+            Word(text, round(offset + begin * shift, 3), round(offset + end * shift, 3), round(float(p), 3))
+            for (begin, end, _), text, p in zip(spans, names, sure, strict=True)
+        ]
+
+
+def pieces(samples, rate, longest=LONGEST):
+    """Return [(first, last) sample] of pieces of at most `longest` seconds, cut where it is quietest.
+
+    The place is looked for in the second half of each piece: the middle of the 0.2 s with the least energy.
+    """
+    hop, width = max(1, round(HOP * rate)), round(QUIET / HOP)
+    energy = np.square(samples[: len(samples) // hop * hop].reshape(-1, hop), dtype=np.float64).sum(axis=1)
+    smooth = np.convolve(energy, np.ones(width), "same")
+    bounds, start = [], 0
+    while len(samples) - start > longest * rate:
+        first, last = (int((start + share * longest * rate) // hop) for share in (0.5, 1.0))
+        cut = (first + int(np.argmin(smooth[first:last]))) * hop
+        bounds.append((start, cut))
+        start = cut
+    return [*bounds, (start, len(samples))]
+
+
+def find_extractor(exp, kind="", conf=""):
+    """Return the FeatureExtractor that an experiment's features were made with: of <exp>/conf, or as given.
+
+    Raises
+    ------
+    PymavgError
+        When the experiment does not say it and nothing is given.
+    """
+    given = Path(conf) if conf else None
+    if given and not kind:
+        kind = next((k for k in KINDS if k in given.name), "")
+    found = [k for k in KINDS if Path(exp, "conf", f"{k}.conf").exists()]
+    if given is None and len(found) == 1 and kind in ("", found[0]):
+        kind, given = found[0], Path(exp, "conf", f"{found[0]}.conf")
+    if not kind or given is None:
+        raise PymavgError(
+            f"{exp}/conf does not say which features the system was trained on; give --type {'|'.join(KINDS)} and "
+            "--config CONF, as to steps/make_mfcc.sh"
+        )
+    extractor = FeatureExtractor(kind, given)
+    extractor.config.allow_downsample = extractor.config.allow_upsample = True
+    return extractor
+
+
+def find_graph(exp):
+    """Return the directory of a graph that belongs to an experiment: in it, or beside a system of the same tree.
+
+    Raises
+    ------
+    PymavgError
+        When there is none, or more than one.
+    """
+    exp = Path(exp).resolve()
+    tree = exp / "tree"
+    owners = [exp]
+    if tree.exists():
+        owners += [p for p in exp.parent.iterdir() if p != exp and (p / "tree").is_file() and _equal(p / "tree", tree)]
+    graphs = sorted(path.parent for owner in owners for path in owner.glob("graph*/HCLG.fst"))
+    if len(graphs) != 1:
+        found = (
+            f"found {', '.join(map(str, graphs))}" if graphs else f"found none in {exp} or beside a system of its tree"
+        )
+        raise PymavgError(f"{found}; give --graph DIR, made by utils/mkgraph.sh")
+    return graphs[0]
+
+
+def _equal(one, other):
+    return one.read_bytes() == other.read_bytes()
+
+
+def channels(path):
+    """Return (channels, each float32 (n,); rate) of an audio file."""
+    try:
+        data = Path(path).read_bytes()
+    except FileNotFoundError:
+        raise PymavgError(f"{path}: no such file") from None
+    except OSError as error:
+        raise PymavgError(f"{path}: cannot be read: {error.strerror or error}") from error
+    samples, rate = decode(data, str(path))
+    return list(samples.T), rate
+
+
+def formatted(form, path, channel, words):
+    """Return the lines for one channel of one file: `text`, `ctm` or `json`."""
+    if form == "text":
+        return [f"{path} {' '.join(w.word for w in words)}".rstrip()]
+    if form == "json":
+        return [json.dumps({"file": str(path), "channel": channel, "words": [asdict(w) for w in words]})]
+    name = Path(path).stem.replace(" ", "_")
+    return [
+        f"{name} {channel} {w.start:.2f} {w.end - w.start:.2f} {w.word} {min(1.0, max(0.0, w.confidence)):.2f}"
+        for w in words
+    ]
