@@ -16,7 +16,6 @@ from pymavg.nnet.network import Network
 
 COUNTS, PRIORS = "ali_train_pdf.counts", "prior_counts"  # of an alignment; of a network's posteriors, which wins
 PRIOR_FLOOR = 1e-10  # classes with a smaller share are never recognised
-FILES = ("final.nnet", "final.feature_transform", "ali_train_pdf.counts", "final.mdl")
 NEVER = np.float32(np.sqrt(np.finfo(np.float32).max))
 
 
@@ -29,8 +28,10 @@ def log_priors(counts, floor=PRIOR_FLOOR):
     return np.where(share < floor, NEVER, np.log(share + 1e-20)).astype(np.float32)
 
 
-def read_priors(directory, num_pdfs):
+def read_priors(directory, num_pdfs, given=None):
     """Return the counts of classes that a network's directory holds, (P,): prior_counts, else ali_train_pdf.counts.
+
+    `given` is a file to take in their place.
 
     Raises
     ------
@@ -38,6 +39,7 @@ def read_priors(directory, num_pdfs):
         When none is there, or it has another number of classes.
     """
     found = [path for path in (Path(directory, PRIORS), Path(directory, COUNTS)) if path.exists()]
+    found = [Path(given)] if given else found
     if not found:
         raise PymavgError(f"{directory}: neither {PRIORS} nor {COUNTS} is there; a network's directory expected")
     counts = open_reader(found[0]).vector()
@@ -71,6 +73,8 @@ class NnetAcoustic:
     prior_scale : float
         Multiplies the log-priors; 0 leaves them out.
     use_gpu : {"auto", "yes", "no"}
+    other : dict, optional
+        Files to take instead: {"final.nnet": "exp/dnn_smbr/2.nnet"}; empty names are passed over.
 
     Raises
     ------
@@ -78,13 +82,16 @@ class NnetAcoustic:
         When a file is missing or their numbers of pdfs differ.
     """
 
-    def __init__(self, source, prior_scale=1.0, use_gpu="no"):
-        source = Path(source)
-        xp = array_module(use_gpu)
-        self.transitions = read_transition_model(source / "final.mdl")
-        self.network = Network(read_nnet(source / "final.nnet"), xp)
-        self.transform = FeatureTransform(read_nnet(source / "final.feature_transform"), xp)
-        counts, outputs = read_priors(source, self.transitions.num_pdfs), self.network.output_dim
+    def __init__(self, source, prior_scale=1.0, use_gpu="no", other=None):
+        other, xp = other or {}, array_module(use_gpu)
+        model, nnet, transform = (
+            other.get(name) or Path(source, name) for name in ("final.mdl", "final.nnet", "final.feature_transform")
+        )
+        self.transitions = read_transition_model(model)
+        self.network = Network(read_nnet(nnet), xp)
+        self.transform = FeatureTransform(read_nnet(transform), xp)
+        counts = read_priors(source, self.transitions.num_pdfs, other.get("ali_train_pdf.counts"))
+        outputs = self.network.output_dim
         if outputs != len(counts):
             told = f"final.nnet {outputs}, final.mdl {len(counts)}"
             raise PymavgError(f"{source}: different numbers of pdfs: {told}; the files are of different trainings")
