@@ -8,6 +8,7 @@ compact one.
 """
 
 import gzip
+import mmap
 import struct
 import zlib
 from pathlib import Path
@@ -18,6 +19,8 @@ from pymavg.decoding.lattice import Lattice, gather
 from pymavg.decoding.lattice_format import fill, pack, scan
 from pymavg.errors import PymavgError
 from pymavg.files import atomic_open
+from pymavg.kaldi.inputs import read_scp
+from pymavg.kaldi.rspecifier import parse_place
 
 MAGIC = 2125659606
 RAW, COMPACT = b"lattice4", b"compactlattice44"
@@ -152,10 +155,63 @@ def _bytes(lattice):
     return header + body.astype("<i4").tobytes()
 
 
-class LatticeWriter:
-    """Archive of lattices: a context manager; names in .gz are compressed, and no half archive gets the final name."""
+class LatticeScp:
+    """Lattices by utterance, each read when asked for, from the archives that an scp file points into.
+
+    Parameters
+    ----------
+    path : str or Path
+        Lines `utterance archive:offset`, as Kaldi's programs and LatticeWriter make them; no compressed archives.
+
+    Raises
+    ------
+    PymavgError
+        When the file is missing or damaged.
+    """
 
     def __init__(self, path):
+        self.path, self._entries, self._archives = str(path), read_scp(path), {}
+
+    def __contains__(self, utterance):
+        return utterance in self._entries
+
+    def __iter__(self):
+        return iter(self._entries)
+
+    def __getitem__(self, utterance):
+        """Return the Lattice of an utterance."""
+        line, text = self._entries[utterance]
+        place = parse_place(text, where=f"{self.path}:{line}")
+        name = f"{self.path}:{line}: {place.file}: utterance {utterance}"
+        data = self._archive(place.file, name)
+        read = _read_text if data[place.offset : place.offset + 1] in (b"\n", b"\r") else _read_binary
+        return read(data, place.offset, name)[0]
+
+    def _archive(self, file, name):
+        if file not in self._archives:
+            try:
+                with open(file, "rb") as stream:
+                    self._archives[file] = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+            except (OSError, ValueError) as error:
+                raise PymavgError(f"{name}: cannot be read: {error}") from error
+        return self._archives[file]
+
+
+class LatticeWriter:
+    """Archive of lattices: a context manager; no half archive gets the final name.
+
+    Parameters
+    ----------
+    path : str or Path
+        A name in .gz is compressed.
+    scp : str or Path, optional
+        Gets lines `utterance path:offset`, for LatticeScp; not with a compressed archive.
+    """
+
+    def __init__(self, path, scp=None):
+        if scp and str(path).endswith(".gz"):
+            raise PymavgError(f"{path}: an scp file cannot point into a compressed archive; write a plain .ark")
+        self._path, self._scp, self._lines = path, scp, []
         self._file = atomic_open(path, "wb")
 
     def __enter__(self):
@@ -164,7 +220,12 @@ class LatticeWriter:
 
     def write(self, utterance, lattice):
         """Append one lattice, raw or compact as it is."""
-        self._stream.write(utterance.encode() + b" " + _bytes(lattice))
+        self._stream.write(utterance.encode() + b" ")
+        self._lines.append(f"{utterance} {self._path}:{self._stream.tell()}\n")
+        self._stream.write(_bytes(lattice))
 
-    def __exit__(self, *exception):
-        return self._file.__exit__(*exception)
+    def __exit__(self, kind, error, trace):
+        self._file.__exit__(kind, error, trace)
+        if kind is None and self._scp:
+            with atomic_open(self._scp) as stream:
+                stream.writelines(self._lines)
