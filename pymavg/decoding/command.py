@@ -24,7 +24,7 @@ def add_options(parser, acwt, lattice_beam):
     parser.add_argument("graph", help="directory with HCLG.fst and words.txt")
     parser.add_argument("data", help="data directory")
     parser.add_argument("model_dir", metavar="model-dir")
-    parser.add_argument("lattices", help="archive to write: lat.JOB.gz")
+    parser.add_argument("lattices", help="archive to write: lat.JOB.gz, or lat.JOB.ark and .scp")
 
 
 def run(args, acoustic):

@@ -1,6 +1,7 @@
 """Decoding one job's share of a data directory into a lattice archive."""
 
 import time
+from pathlib import Path
 
 from pymavg.decoding.archive import LatticeWriter
 from pymavg.decoding.decoder import Decoder
@@ -43,7 +44,7 @@ def decode_job(features, utts, acoustic, graph, words, options, path, acoustic_s
     words : SymbolTable
     options : DecoderOptions
     path : str or Path
-        Archive to write, lat.JOB.gz.
+        Archive to write: lat.JOB.gz, or lat.JOB.ark with lat.JOB.scp beside it.
     acoustic_scale : float
     allow_partial : bool
         Keep the result of a search that stopped in no final state of the graph.
@@ -80,7 +81,8 @@ def write_lattices(found, total, words, path, acoustic_scale, allow_partial=True
         As for `decode_job`, whose error this raises, too.
     """
     tally = Tally(total)
-    with LatticeWriter(path) as writer:
+    scp = Path(path).with_suffix(".scp") if Path(path).suffix == ".ark" else None
+    with LatticeWriter(path, scp) as writer:
         for utterance, frames, lattice in found:
             if not _wanted(lattice, allow_partial):
                 tally.failed += 1
