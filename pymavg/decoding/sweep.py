@@ -6,6 +6,7 @@ word times are found once for each different path. Results:
     DECODE/score_LMWT_PENALTY/NAME.ctm[.filt[.sys|.raw]]    with sclite, as Kaldi's score_sclite.sh leaves them
     DECODE/wer_LMWT_PENALTY                                 plain count, as Kaldi's score.sh
     DECODE/scoring/sweep.tsv                                every point and part
+    DECODE/scoring/utterances.tsv                           plain count: utterance, errors, words at the chosen point
     DECODE/scoring/wer.txt, chosen.tsv                      the result: the point chosen on the development set
 """
 
@@ -65,10 +66,14 @@ class Scorer:
     def counts(self, hypotheses, point, details=False):
         """Return {part: Counts} of {utterance: [(start frame, end frame, word id)]}."""
         if not self.sclite:
-            total = Counts()
+            by_utterance = {}
             for utterance in self.data.utts:
                 said = " ".join(self.words.symbols([w for *_, w in hypotheses.get(utterance, ())]))
-                total = total + plain_counts(self.data.text.get(utterance, ""), said)
+                by_utterance[utterance] = plain_counts(self.data.text.get(utterance, ""), said)
+            total = sum(by_utterance.values(), Counts())
+            if details:
+                with atomic_open(self.decode / "scoring" / "utterances.tsv") as stream:
+                    stream.writelines(f"{u}\t{c.errors}\t{c.words}\n" for u, c in by_utterance.items())
             with atomic_open(self.decode / f"wer_{point}") as stream:
                 stream.write(f"{total}\n# {self.filter}\n")
             return {"all": total}
@@ -201,9 +206,8 @@ def score(data, lang, decode, model, points, lmwt_from="", scorer="auto", allow_
     checked(found, data, decode, allow_missing)
     results = sweep(counter, found, points)
     point = point or best_point(results)
-    if counter.sclite:
-        k = points.index(point)
-        counter.counts({u: made[which[k]] for u, (made, which) in found.items()}, point, details=True)
+    k = points.index(point)
+    counter.counts({u: made[which[k]] for u, (made, which) in found.items()}, point, details=True)
     folder = Path(decode) / "scoring"
     write_sweep(folder / "sweep.tsv", results, counter.filter)
     with atomic_open(folder / "chosen.tsv") as stream:

@@ -1,0 +1,179 @@
+"""The report of experiments: one HTML page that needs nothing else, its charts as PNGs, its tables in Markdown."""
+
+import time
+from pathlib import Path
+
+import jinja2
+from markupsafe import Markup
+
+from pymavg import __version__, provenance
+from pymavg.errors import PymavgError
+from pymavg.files import atomic_open
+from pymavg.report import charts
+from pymavg.report.drawing import UNSEEN, svg, write_png
+from pymavg.report.paired import DRAWS
+from pymavg.report.runs import LOGS, find_experiments, read_rates, read_runs
+from pymavg.report.speed import own_speed_ups
+from pymavg.training.progress import duration
+
+CAPTIONS = {
+    "curves": ("Learning curves", "Solid: cross-validation; dotted: training data; ×: epoch rejected."),
+    "pretraining": ("Pretraining", "Mean squared error between data and reconstruction, by unit."),
+    "time": (
+        "Time by worker",
+        "Where each process spent its time; on the right the total. An average costs copy, wait and reduce.",
+    ),
+    "scaling": (
+        "Speed-up",
+        "The paper's points (K20, time of an epoch), the scaling model (pymavg scaling), and the experiments above "
+        "that have several workers: beside a one-worker run on the same data, or else (“by time shares”) from the "
+        "part of the time that is not spent on averages.",
+    ),
+}
+
+
+def make(paths, output, title="", command=""):
+    """Write OUTPUT (.html), OUTPUT-NAME.png for each chart, and OUTPUT.md; return the paths written.
+
+    Parameters
+    ----------
+    paths : list of str or Path
+        Experiment directories, or directories of them.
+    output : str or Path
+        Name of the page, ending in .html.
+    title, command : str
+        Of the page; what made the experiments.
+
+    Raises
+    ------
+    PymavgError
+        When there is nothing to report, or a file is malformed.
+    """
+    output = Path(output)
+    if output.suffix != ".html":
+        raise PymavgError(f"--output {output}: expected a name that ends in .html")
+    experiments = find_experiments(paths)
+    runs, rates = read_runs(experiments), read_rates(experiments)
+    if not runs and not rates:
+        raise PymavgError(f"{', '.join(map(str, paths))}: no whole epoch and no scores yet; nothing to report")
+    figures = _figures(runs)
+    values = _values(runs, rates, title or f"Report on {', '.join(p.name for p in experiments)}", command)
+    values["charts"] = [
+        {
+            "title": CAPTIONS[name][0],
+            "caption": CAPTIONS[name][1],
+            "svg": _inline(f, name),
+        }
+        for name, f in figures.items()
+    ]
+    written = [output, *(output.with_name(f"{output.stem}-{name}.png") for name in figures), output.with_suffix(".md")]
+    for figure, path in zip(figures.values(), written[1:-1], strict=True):
+        write_png(figure, path)
+    for name, path, escape in (("page.html", output, True), ("page.md", written[-1], False)):
+        with atomic_open(path) as stream:
+            stream.write(_template(name, escape).render(**values, pngs=[p.name for p in written[1:-1]]))
+    return written
+
+
+def _figures(runs):
+    drawn = {
+        "curves": charts.learning_curves(runs),
+        "pretraining": charts.pretraining(runs),
+        "time": charts.time_breakdown(runs),
+        "scaling": charts.scaling(own_speed_ups(runs)) if runs else None,
+    }
+    return {name: figure for name, figure in drawn.items() if figure is not None}
+
+
+def _inline(figure, name):
+    return Markup(svg(figure, name))  # made by matplotlib, which escapes names itself
+
+
+def _template(name, escape):
+    loader = jinja2.FileSystemLoader(Path(__file__).parent)
+    environment = jinja2.Environment(
+        loader=loader, autoescape=escape, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+    )
+    environment.filters["zip"] = lambda one, other: zip(one, other, strict=True)
+    environment.filters["cell"] = _cell
+    return environment.get_template(name)
+
+
+def _cell(text):
+    """Return text that stands for itself in a Markdown table."""
+    for sign, written in (("&", "&amp;"), ("<", "&lt;"), ("\\", "\\\\"), ("|", "\\|"), ("$", "\\$"), ("_", "\\_")):
+        text = str(text).replace(sign, written)
+    return text
+
+
+def _values(runs, rates, title, command):
+    differing, compared = _differing(runs)
+    return {
+        "title": _seen(title),
+        "command": _seen(command),
+        "written": time.strftime("%Y-%m-%d %H:%M"),
+        "version": __version__,
+        "commit": provenance.commit(Path(__file__).parent),
+        "machine": provenance.machine(),
+        "draws": DRAWS,
+        "runs": [_run_values(run) for run in runs],
+        "rates": [_rate_values(rate) for rate in rates],
+        "hows": sorted({_seen(f"{r.system}/{r.decode}: {r.how}") for r in rates}),
+        "differing": differing,
+        "compared": compared,
+    }
+
+
+def _run_values(run):
+    last = next((e for e in reversed(run.epochs) if e.get("accepted", True)), run.epochs[-1])
+    loss, accuracy = last.get("cv_loss", last.get("error")), last.get("cv_accuracy")
+    seconds = run.seconds.sum(axis=1).max()
+    shown = {"commit": "commit", "machine": "machine", "device": "device", "hosts": "hosts", "seed": "seed"}
+    shown |= {"parameters": "parameters", "dims": "layers", "continued": "continued after a stop"}
+    facts = [(text, run.about[key]) for key, text in shown.items() if key in run.about]
+    if not facts:
+        facts = [("commit, machine", "not recorded: trained by an earlier version")]
+    if "seed" not in run.about and "seed" in run.settings:
+        facts.append(("seed", run.settings["seed"]))
+    return {
+        "name": _seen(run.name),
+        "what": LOGS[run.kind],
+        "workers": run.workers,
+        "epochs": len(run.epochs),
+        "time": duration(seconds),
+        "speed": f"{sum(e['frames_per_second'] for e in run.epochs) / len(run.epochs):,.0f}",
+        "loss": "–" if loss is None else f"{loss:.4f}",
+        "accuracy": "–" if accuracy is None else f"{accuracy:.2f}",
+        "command": _seen(run.command),
+        "facts": [(name, _seen(value)) for name, value in facts],
+        "settings": [(_seen(name), _seen(value)) for name, value in sorted(run.settings.items())],
+    }
+
+
+def _rate_values(rate):
+    counts = rate.counts
+    return {
+        "system": _seen(rate.system),
+        "decode": _seen(rate.decode),
+        "part": _seen(rate.part),
+        "wer": "n/a" if counts.wer is None else f"{counts.wer:.2f}",
+        "interval": "–" if rate.low is None else f"{rate.low:.2f} to {rate.high:.2f}",
+        "errors": counts.errors,
+        "words": counts.words,
+        "sub": counts.substitutions,
+        "del": counts.deletions,
+        "ins": counts.insertions,
+        "utterances": rate.utterances or "–",
+    }
+
+
+def _differing(runs):
+    """Return ([(setting, its values)], names) of the settings in which trainings of a network differ."""
+    runs = [run for run in runs if run.kind == "train" and run.settings]
+    names = sorted({name for run in runs for name in run.settings})
+    rows = [(_seen(n), [_seen(run.settings.get(n, "–")) for run in runs]) for n in names]
+    return [row for row in rows if len(set(row[1])) > 1], [_seen(run.name) for run in runs]
+
+
+def _seen(text):
+    return UNSEEN.sub("\ufffd", str(text))
