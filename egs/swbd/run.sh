@@ -16,12 +16,15 @@ eval2000=          # LDC2002S09 and LDC2002T43, in one string
 eval2001=          # LDC2002S13: a further evaluation set
 rt03=              # LDC2007S10: a further evaluation set
 fisher=            # LDC2004T19 and LDC2005T19: more text for the language model
+gmm_feats=         # features of the GMMs: mfcc, plp, mfcc_pitch, plp_pitch; default: the conf's
 conf=              # sizes of everything; default conf/$corpus.conf
 dir=.              # where corpus/, data/ and exp/ go
 mini_hours=        # hours of training speech of a smaller mini corpus
 num_workers=2      # N of the paper: workers whose parameters are averaged
 use_gpu=auto       # auto | yes | no
-full_gmm=          # true: tri2, tri3, tri4, fMLLR features, sMBR; default: true for ldc
+full_gmm=          # true: tri2, tri3, tri4, fMLLR features; default: true for ldc
+realign=false      # true: a second DNN, on alignments by the first
+smbr=              # true: sequence training; default: as full_gmm
 nj=                # jobs of the data-parallel steps; default: one for each core
 seed=1
 
@@ -37,6 +40,9 @@ From the corpus to the word error rate; every stage says what it needs, skips wh
   --num-workers N              workers whose parameters are averaged (default $num_workers)
   --use-gpu auto|yes|no        (default $use_gpu)
   --full-gmm true|false        stages 7-9, too, and fMLLR features for the DNN (default: true for ldc, false for mini)
+  --gmm-feats KIND             features of the GMMs: mfcc | plp | mfcc_pitch | plp_pitch (default: the conf's)
+  --realign true|false         stage 13: a second DNN, trained on alignments by the first (default $realign)
+  --smbr true|false            stage 13: sequence training of the DNN (default: as --full-gmm)
   --conf FILE                  model sizes (default conf/CORPUS.conf)
   --nj N --seed S
 stages: 0 corpus; 1 data preparation, dictionary; 2 lang, language model, G; 3 evaluation data; 4 features, CMVN, subsets;
@@ -47,6 +53,9 @@ invocation="./run.sh $*"
 . ./path.sh
 . ./cmd.sh
 . utils/parse_options.sh
+least() { # the smaller one of two numbers
+  echo $(($1 < $2 ? $1 : $2))
+}
 refuse() {
   echo "$0: $1 (--help explains)" >&2
   exit 1
@@ -64,12 +73,15 @@ case $corpus in
   *) refuse "--corpus $corpus: expected mini or ldc" ;;
 esac
 nj=${nj:-$(nproc)}
+smbr=${smbr:-$full_gmm}
+[[ $smbr =~ ^(true|false)$ ]] || refuse "--smbr $smbr: expected true or false"
 [[ $use_gpu =~ ^(auto|yes|no)$ ]] || refuse "--use-gpu $use_gpu: expected auto, yes or no"
 [[ $full_gmm =~ ^(true|false)$ ]] || refuse "--full-gmm $full_gmm: expected true or false"
 [ "$stage" -ge 0 ] && [ "$stage" -le 15 ] && [ "$stage" -le "$stop_stage" ] ||
   refuse "--stage $stage --stop-stage $stop_stage: a stage of 0 to 15 expected, not above the last one"
 [ -f "$conf" ] || refuse "--conf $conf: no such file"
 . local/stages.sh
+mono_shortest="" early_utts="" early_repeats="" max_repeats="" # subsets of stage 4 that a conf may ask for
 # shellcheck source=egs/swbd/conf/mini.conf
 . "$conf"
 
@@ -84,6 +96,10 @@ data=$dir/data
 exp=$dir/exp
 lang=$data/lang
 lang_test=$data/lang_sw1_tg
+train=train_nodev # all of the training data, but for utterances that are repeated very often
+[ -z "$max_repeats" ] || train=train_nodup
+train_early=$train # a part of it, for the first systems
+[ -z "$early_utts" ] || train_early=train_early_nodup
 eval_sets=(eval2000 ${eval2001:+eval2001} ${rt03:+rt03})
 swbd_opts=(${transcripts:+--transcripts "$transcripts"})
 if [ "$full_gmm" = true ]; then # the DNN sees tri4's features, and its targets are tri4's
@@ -139,12 +155,24 @@ if stage 4 "features, CMVN, subsets"; then
   need 1 "$data/train_nodev/wav.scp"
   need 3 "$data/eval2000/wav.scp"
   for part in train_nodev train_dev "${eval_sets[@]}"; do
-    steps/make_mfcc.sh --nj "$nj" --cmd "$train_cmd" --mfcc-config conf/mfcc.conf \
-      "$data/$part" "$exp/make_mfcc/$part" "$dir/mfcc"
-    steps/compute_cmvn_stats.sh "$data/$part" "$exp/make_mfcc/$part" "$dir/mfcc"
+    "steps/make_$gmm_feats.sh" --nj "$nj" --cmd "$train_cmd" \
+      "$data/$part" "$exp/make_$gmm_feats/$part" "$dir/$gmm_feats"
+    steps/compute_cmvn_stats.sh "$data/$part" "$exp/make_$gmm_feats/$part" "$dir/$gmm_feats"
   done
   have=$(awk 'END {print NR}' "$data/train_nodev/utt2spk") # a small corpus may have fewer
-  utils/subset_data_dir.sh --shortest "$data/train_nodev" $((have < mono_utts ? have : mono_utts)) "$data/train_short"
+  mono_opts=(--shortest "$data/train_nodev")
+  if [ -n "$mono_shortest" ]; then # not only the very shortest, which are mostly uh-huh
+    utils/subset_data_dir.sh --shortest "$data/train_nodev" "$(least "$have" "$mono_shortest")" "$data/train_shortest"
+    mono_opts=("$data/train_shortest")
+    have=$(least "$have" "$mono_shortest")
+  fi
+  utils/subset_data_dir.sh "${mono_opts[@]}" "$(least "$have" "$mono_utts")" "$data/train_short"
+  if [ -n "$early_utts" ]; then
+    have=$(awk 'END {print NR}' "$data/train_nodev/utt2spk")
+    utils/subset_data_dir.sh --first "$data/train_nodev" "$(least "$have" "$early_utts")" "$data/train_early"
+    utils/data/remove_dup_utts.sh "$early_repeats" "$data/train_early" "$data/train_early_nodup"
+  fi
+  [ -z "$max_repeats" ] || utils/data/remove_dup_utts.sh "$max_repeats" "$data/train_nodev" "$data/train_nodup"
   finish
 fi
 
@@ -152,14 +180,14 @@ if stage 5 "monophone"; then
   need 4 "$data/train_short/cmvn.scp"
   need 2 "$lang/L.fst"
   steps/train_mono.sh --nj "$nj" --cmd "$train_cmd" --totgauss "$mono_gauss" "$data/train_short" "$lang" "$exp/mono"
-  steps/align_si.sh --nj "$nj" --cmd "$train_cmd" "$data/train_nodev" "$lang" "$exp/mono" "$exp/mono_ali"
+  steps/align_si.sh --nj "$nj" --cmd "$train_cmd" "$data/$train_early" "$lang" "$exp/mono" "$exp/mono_ali"
   finish
 fi
 
 if stage 6 "tri1 (deltas)"; then
   need 5 "$exp/mono_ali/ali.1.gz"
   steps/train_deltas.sh --cmd "$train_cmd" "$tri1_leaves" "$tri1_gauss" \
-    "$data/train_nodev" "$lang" "$exp/mono_ali" "$exp/tri1"
+    "$data/$train_early" "$lang" "$exp/mono_ali" "$exp/tri1"
   finish
 fi
 
@@ -173,38 +201,42 @@ fi
 
 if [ "$full_gmm" = false ] && stage 10 "features for the DNN, train/CV split"; then
   need 6 "$exp/tri1/final.mdl"
-  for part in train_nodev train_dev "${eval_sets[@]}"; do
+  for part in "$train" train_dev "${eval_sets[@]}"; do
     utils/copy_data_dir.sh "$data/$part" "$data/fbank/$part"
     steps/make_fbank.sh --nj "$nj" --cmd "$train_cmd" --fbank-config conf/fbank.conf \
       "$data/fbank/$part" "$exp/make_fbank/$part" "$dir/fbank"
     steps/compute_cmvn_stats.sh "$data/fbank/$part" "$exp/make_fbank/$part" "$dir/fbank"
   done
-  for part in train_nodev train_dev; do
+  for part in "$train" train_dev; do
     steps/align_si.sh --nj "$nj" --cmd "$train_cmd" "$data/$part" "$lang" "$exp/tri1" "$exp/tri1_ali_$part"
   done
   finish
 fi
 
 if stage 11 "RBM pretraining"; then
-  need 10 "$nnet_data/train_nodev/feats.scp"
+  need 10 "$nnet_data/$train/feats.scp"
   steps/nnet/pretrain_dbn.sh --cmd "$cuda_cmd" --num-workers "$num_workers" --use-gpu "$use_gpu" --seed "$seed" \
     --config "$dbn_conf" "${nnet_cmvn[@]}" --nn-depth "$dnn_depth" --hid-dim "$dnn_dim" \
-    "$nnet_data/train_nodev" "$exp/dnn_pretrain"
+    "$nnet_data/$train" "$exp/dnn_pretrain"
   finish
 fi
+
+# train_dnn ALI ALI-CV EXP: the network of stage 12.
+train_dnn() {
+  steps/nnet/train.sh --cmd "$cuda_cmd" --num-workers "$num_workers" --use-gpu "$use_gpu" --seed "$seed" \
+    --config "$dnn_conf" --hid-layers 0 --dbn "$exp/dnn_pretrain/$dnn_depth.dbn" \
+    --feature-transform "$exp/dnn_pretrain/final.feature_transform" \
+    "$nnet_data/$train" "$nnet_data/train_dev" "$lang" "$1" "$2" "$3"
+}
 
 if stage 12 "DNN, NG-SGD with averaging over $num_workers workers"; then
   need 11 "$exp/dnn_pretrain/$dnn_depth.dbn"
   need 10 "$exp/${gmm}_ali_train_dev/ali.1.gz"
-  steps/nnet/train.sh --cmd "$cuda_cmd" --num-workers "$num_workers" --use-gpu "$use_gpu" --seed "$seed" \
-    --config "$dnn_conf" --hid-layers 0 --dbn "$exp/dnn_pretrain/$dnn_depth.dbn" \
-    --feature-transform "$exp/dnn_pretrain/final.feature_transform" \
-    "$nnet_data/train_nodev" "$nnet_data/train_dev" "$lang" \
-    "$exp/${gmm}_ali_train_nodev" "$exp/${gmm}_ali_train_dev" "$exp/dnn"
+  train_dnn "$exp/${gmm}_ali_$train" "$exp/${gmm}_ali_train_dev" "$exp/dnn"
   finish
 fi
 
-skip 13 "sMBR"
+. local/after_dnn.sh # stage 13
 
 if stage 14 "decode"; then
   need 12 "$exp/dnn/final.nnet"
@@ -215,16 +247,18 @@ if stage 14 "decode"; then
         "$exp/$system/graph_sw1_tg" "$data/$part" "$exp/$system/decode_${part}_sw1_tg"
     done
   done
-  for part in train_dev "${eval_sets[@]}"; do
-    steps/nnet/decode.sh --nj "$nj" --cmd "$decode_cmd" "${decode_opts[@]}" --skip-scoring true \
-      "$exp/$gmm/graph_sw1_tg" "$nnet_data/$part" "$exp/dnn/decode_${part}_sw1_tg"
+  for system in $(networks); do
+    for part in train_dev "${eval_sets[@]}"; do
+      steps/nnet/decode.sh --nj "$nj" --cmd "$decode_cmd" "${decode_opts[@]}" --skip-scoring true \
+        "$exp/$gmm/graph_sw1_tg" "$nnet_data/$part" "$exp/$system/decode_${part}_sw1_tg"
+    done
   done
   finish
 fi
 
 if stage 15 "score, RESULTS.md"; then
   [ "$gmm" = tri1 ] || systems+=("$gmm")
-  for system in "${systems[@]}" dnn; do
+  for system in "${systems[@]}" $(networks); do
     need 14 "$exp/$system/decode_eval2000_sw1_tg/lat.1.gz"
     local/score.sh --cmd "$decode_cmd" "$data/train_dev" "$lang_test" "$exp/$system/decode_train_dev_sw1_tg"
     for part in "${eval_sets[@]}"; do

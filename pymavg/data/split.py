@@ -4,6 +4,7 @@ import fcntl
 import math
 import random
 import shutil
+from collections import Counter
 from pathlib import Path
 
 from pymavg.data.datadir import TABLES, DataDir, group, write_tables
@@ -183,6 +184,25 @@ def _draw(groups, count, seed):
             break
         chosen += utts
     return chosen
+
+
+def without_repeats(source, max_count):
+    """Return the utterances of a data directory such that no transcription comes much more often than `max_count`.
+
+    A transcription that comes n > max_count times stays with probability max_count / n each time, drawn as Kaldi's
+    utils/data/remove_dup_utts.sh does: from the fractions k / 71147 for k = 103349, 2 · 103349, … modulo 71147.
+    """
+    data = DataDir(source)
+    if not data.has("text"):
+        raise PymavgError(f"{data.path}/text: no such file; the transcriptions tell which utterances are repeated")
+    lines = [(utt, " ".join(words.split())) for utt, words in data.text.items()]
+    times, k, kept = Counter(words for _, words in lines), 0, []
+    for utt, words in lines:
+        if times[words] >= max_count:
+            k = (k + 103349) % 71147
+        if times[words] < max_count or k / 71147 < max_count / times[words]:
+            kept.append(utt)
+    return kept
 
 
 def utterances_of(list_file, speakers=None):

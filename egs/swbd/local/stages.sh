@@ -12,15 +12,30 @@ reads() {
     1) echo dev_percent ;;
     2) echo lm_order fisher ;;
     3) echo eval2001 rt03 ;;
-    4) echo mono_utts conf/mfcc.conf ;;
+    4) features_read; echo mono_utts; if_given mono_shortest early_utts early_repeats max_repeats ;;
     5) echo mono_gauss ;;
     6) echo tri1_leaves tri1_gauss ;;
     7 | 8 | 9) echo "tri$(($1 - 5))_leaves tri$(($1 - 5))_gauss" ;;
     10) if [ "${full_gmm:-}" = true ]; then echo full_gmm decode_opts; else echo conf/fbank.conf; fi ;;
     11) echo num_workers seed dnn_depth dnn_dim "$dbn_conf" ;;
     12) echo num_workers seed "$dnn_conf" ;;
+    13) echo realign smbr num_workers seed smbr_{iters,new_lattices,acwt,learn_rate,average_frames} denlat_opts ;;
     14) echo decode_opts ;;
   esac
+}
+
+# if_given NAME...: those of the variables that are not empty.
+if_given() {
+  local name
+  for name in "$@"; do [ -z "${!name:-}" ] || echo "$name"; done
+}
+
+# features_read: the kind of the GMMs' features where it is not MFCC, and the files with their settings.
+features_read() {
+  local kind=${gmm_feats:-mfcc}
+  [ "$kind" = mfcc ] || echo gmm_feats
+  echo "conf/${kind%_pitch}.conf"
+  [[ $kind != *_pitch ]] || echo conf/pitch.conf
 }
 
 # settings N: what stage N reads, one name=value a line.
@@ -40,6 +55,10 @@ settings() {
 made_whole() {
   [[ ! $1 =~ ^1[01]$ ]] || printf ' %s' "$dir/exp/dnn_pretrain"
   [[ ! $1 =~ ^1[012]$ ]] || printf ' %s' "$dir/exp/dnn"
+  local old
+  [[ ! $1 =~ ^1[0-3]$ ]] || for old in "$dir"/exp/dnn_*smbr* "$dir"/exp/dnn_*realigned; do
+    [ ! -d "$old" ] || printf ' %s' "$old"
+  done
 }
 
 # stage N TITLE: true if stage N is asked for and not whole yet; an error if it was made with other settings.
