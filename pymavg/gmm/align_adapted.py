@@ -1,5 +1,7 @@
 """Alignment of speakers in two rounds: with the model for features as they are, then adapted by fMLLR."""
 
+import numpy as np
+
 from pymavg.data.transforms import transform
 from pymavg.gmm.adapt import aligned, speaker_transform
 from pymavg.gmm.align_job import Report
@@ -38,7 +40,7 @@ class AdaptedAligner:
             if found is not None
         ]
         w = speaker_transform(speaker, pieces, self.gmm, self.options, self.judge)
-        return w, [(u, graph and self.second(graph, transform(x, w))) for u, x, graph in utterances]
+        return w, [(u, graph and self.second(graph, transform(x, w).astype(np.float32))) for u, x, graph in utterances]
 
 
 def align_speakers(name, aligner, speakers, max_failed):
