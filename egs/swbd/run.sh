@@ -47,7 +47,7 @@ From the corpus to the word error rate; every stage says what it needs, skips wh
   --nj N --seed S
 stages: 0 corpus; 1 data preparation, dictionary; 2 lang, language model, G; 3 evaluation data; 4 features, CMVN, subsets;
   5 monophone; 6 tri1 (deltas); 7 tri2; 8 tri3 (LDA+MLLT); 9 tri4 (SAT); 10 features for the DNN, train/CV split;
-  11 RBM pretraining; 12 DNN, NG-SGD with averaging; 13 sMBR; 14 decode; 15 score, RESULTS.md"
+  11 RBM pretraining; 12 DNN, NG-SGD with averaging; 13 sMBR; 14 decode; 15 score, RESULTS.md, report.html"
 
 invocation="./run.sh $*"
 . ./path.sh
@@ -256,7 +256,7 @@ if stage 14 "decode"; then
   finish
 fi
 
-if stage 15 "score, RESULTS.md"; then
+if stage 15 "score, RESULTS.md, report"; then
   [ "$gmm" = tri1 ] || systems+=("$gmm")
   for system in "${systems[@]}" $(networks); do
     need 14 "$exp/$system/decode_eval2000_sw1_tg/lat.1.gz"
@@ -268,4 +268,9 @@ if stage 15 "score, RESULTS.md"; then
   done
   finish
 fi
-[ "$stop_stage" -lt 15 ] || local/show_wer.sh --results "$dir/RESULTS.md" --command "$invocation" "$exp"
+if [ "$stop_stage" -ge 15 ]; then
+  local/show_wer.sh --results "$dir/RESULTS.md" --command "$invocation" "$exp"
+  pymavg report --output "$exp/report.html" --title "Switchboard recipe, corpus $corpus" --command "$invocation" "$exp" \
+    > /dev/null
+  echo "report: $exp/report.html"
+fi
