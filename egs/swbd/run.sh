@@ -270,7 +270,6 @@ if stage 15 "score, RESULTS.md, report"; then
 fi
 if [ "$stop_stage" -ge 15 ]; then
   local/show_wer.sh --results "$dir/RESULTS.md" --command "$invocation" "$exp"
-  pymavg report --output "$exp/report.html" --title "Switchboard recipe, corpus $corpus" --command "$invocation" "$exp" \
-    > /dev/null
+  pymavg report --output "$exp/report.html" --title "Corpus $corpus" --command "$invocation" "$exp" > /dev/null
   echo "report: $exp/report.html"
 fi
