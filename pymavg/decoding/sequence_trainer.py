@@ -119,6 +119,8 @@ class SequenceTrainer(Trainer):
             f"{options.criterion} from {self.srcdir / MODEL}: {len(self.targets.lengths)} utterances, "
             f"{sum(self.targets.lengths.values())} frames; {session.workers} workers, average every {period}"
         )
+        sizes = {"parameters": len(learners[0].theta), "parameter_bytes": learners[0].theta.nbytes}
+        session.record_run(config=explain.plain(self.config), **sizes)
 
     def make_learner(self, transform, number):
         """Return a learner of the network to begin with."""
