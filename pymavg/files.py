@@ -3,6 +3,7 @@
 import contextlib
 import gzip
 import os
+import zlib
 from pathlib import Path
 
 from pymavg.errors import PymavgError
@@ -64,5 +65,5 @@ def read_lines(path):
         line = error.object.count(b"\n", 0, error.start) + 1
         remedy = "convert it, for example: iconv -f latin1 -t utf-8"
         raise PymavgError(f"{path}:{line}: not UTF-8 text (byte {error.object[error.start]:#04x}); {remedy}") from None
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise PymavgError(f"{path}: cannot be read: {error}") from error

@@ -91,8 +91,8 @@ def test_real_archives_in_many_encodings(shared):
     folder = shared("data/interop/kaldi_io_tests/tests/data")
     archives = [path for path in files(folder) if path.suffix != ".scp"]
     titles = {path.name: describe(path)[0].partition(": ")[2] for path in archives}
-    assert titles["feats.ark"] == "archive of 8 matrices (binary)"
-    assert titles["feats_compressed.ark"] == "archive of 8 matrices (binary)"
+    assert titles["feats.ark"] == "archive of 10 matrices (binary)"
+    assert titles["feats_compressed.ark"] == "archive of 10 matrices (binary)"
     assert titles["feats_ascii.ark"].endswith("matrices (text)")
     assert titles["ali.ark"].endswith("integer vectors, as alignments are (binary)")
     assert titles["ali_ascii.ark"].endswith("integer vectors, as alignments are (text)")
@@ -117,10 +117,15 @@ def test_binary_text_and_compressed_archives_say_the_same(shared):
 def test_ranges_of_a_real_script_file(shared, tmp_path):
     folder = shared("data/interop/kaldi_io_tests")
     lines = (folder / "tests/data/feats_ascii.scp").read_text().splitlines()
-    (tmp_path / "x.scp").write_text("".join(f"{n}{line}\n" for n, line in enumerate(lines)))  # two keys are equal
-    whole, again, _, rows, columns, both = MatrixScp(tmp_path / "x.scp", root=str(folder)).values()
-    assert whole.shape[1] == 13 and rows.shape == (6, 13) and columns.shape == (len(again), 7)
-    np.testing.assert_array_equal(both, again[20:31, 7:14])
+    (tmp_path / "x.scp").write_text("".join(f"{n}{line}\n" for n, line in enumerate(lines)))  # three keys are equal
+    table = MatrixScp(tmp_path / "x.scp", root=str(folder))
+    first, again, whole, rows, *python_ranges = table
+    assert table[first].shape == (285, 13) and table[again].shape == (199, 13)
+    np.testing.assert_array_equal(table[whole], table[again])
+    np.testing.assert_array_equal(table[rows], table[again][:6])
+    for key in python_ranges:  # to column 13 of 13: in Kaldi's ranges both ends count
+        with pytest.raises(PymavgError, match="is out of range, the whole is"):
+            table[key]
 
 
 def test_a_real_experiment(shared):

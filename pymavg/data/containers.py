@@ -12,6 +12,7 @@ import soundfile
 
 from pymavg.errors import PymavgError
 
+BLOCK = 1 << 20  # samples read at a time
 FULL_SCALE = 32768  # samples come in the range of 16-bit integers, as everywhere in Kaldi
 _STREAMED = {0, 0xFFFFFFFF, 0x7FFFFFFF}  # sizes that programs write into a pipe, and nearby ones
 
@@ -45,7 +46,11 @@ def decode(data, name):
     elif data.startswith(b"RIFF"):
         data = _check_wave(data, name)
     try:
-        samples, rate = soundfile.read(io.BytesIO(data), dtype="float32", always_2d=True)
+        with soundfile.SoundFile(io.BytesIO(data)) as file:
+            rate, blocks = file.samplerate, [file.read(BLOCK, dtype="float32", always_2d=True)]
+            while len(blocks[-1]) == BLOCK:  # in blocks: a damaged length must not fill the memory
+                blocks.append(file.read(BLOCK, dtype="float32", always_2d=True))
+            samples = np.concatenate(blocks)
     except soundfile.LibsndfileError as error:
         raise PymavgError(f"{name}: not an audio file that can be read: {error.error_string}") from error
     if not len(samples):

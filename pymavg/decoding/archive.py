@@ -23,6 +23,7 @@ from pymavg.kaldi.inputs import read_scp
 from pymavg.kaldi.rspecifier import parse_place
 
 MAGIC = 2125659606
+LARGEST = 2**31 - 1  # of states and labels
 RAW, COMPACT = b"lattice4", b"compactlattice44"
 
 
@@ -87,6 +88,8 @@ def _read_binary(data, position, name):
 
 def _build(start, num_states, column, costs, sequences, name):
     """Return the Lattice of arcs [source, target, ilabel, olabel]; those into state `num_states` are final weights."""
+    if np.isnan(costs).any():
+        raise PymavgError(f"{name}: a cost is not a number; the lattice is damaged: decode again")
     kept = np.isfinite(costs).all(axis=1)
     source, target, ilabel, olabel = column[kept].T
     if len(target) and (target.min() < 0 or target.max() > num_states or min(ilabel.min(), olabel.min()) < 0):
@@ -122,11 +125,15 @@ def _read_text(data, position, name):
             raise PymavgError(f"{name}: line {number}: '{line[:60]}' is no arc or final state of a lattice") from None
     if not columns:
         raise PymavgError(f"{name}: the lattice is empty; decode again")
+    tids = [t for s in sequences for t in s]
+    numbers = [n for row in columns for n in row] + tids
+    num_states = max(max(row[0], row[1]) for row in columns) + 1
+    if max(numbers) > LARGEST or min(row[0] for row in columns) < 0 or num_states > 2 * len(columns):
+        raise PymavgError(f"{name}: a state or label is out of range; the lattice is damaged: decode again")
     column = np.array(columns, np.int64)
-    num_states = int(column[:, :2].max()) + 1
     column[column[:, 1] < 0, 1] = num_states
     offset = np.concatenate([[0], np.cumsum([len(s) for s in sequences])]).astype(np.int64)
-    tids = np.array([t for s in sequences for t in s], np.int32)
+    tids = np.array(tids, np.int32)
     costs = np.array(costs, np.float32)
     start = int(column[0, 0])
     return _build(start, num_states, column, costs, None if raw else (offset, tids), name), end

@@ -11,6 +11,7 @@ from pymavg.files import read_lines
 from pymavg.formats.summary import Numbers, sizes, some
 from pymavg.graph.arpa import read_arpa
 from pymavg.kaldi.inputs import read_scp
+from pymavg.kaldi.rspecifier import is_there
 from pymavg.kaldi.symbols import read_symbols
 from pymavg.kaldi.tables import read_token_map
 
@@ -55,7 +56,7 @@ def _script(path):
     table = {key: text for key, (_, text) in read_scp(path).items()}
     commands = sum(text.endswith("|") for text in table.values())
     files = sorted({re.sub(r"(:\d+)?(\[[^\[\]]*\])?$", "", text) for text in table.values() if not text.endswith("|")})
-    missing = [file for file in files if not Path(file).exists()]
+    missing = [file for file in files if not is_there(file)]
     lines = [f"keys: {some(table)}", f"{len(files)} files" + (f", {commands} commands" if commands else "")]
     if missing:
         lines.append(f"not there from here: {len(missing)} of the files, first: {missing[0]} (copy_data_dir.sh --root)")

@@ -78,8 +78,8 @@ def _open_file(path):
         return gzip.open(path, "rb") if str(path).endswith(".gz") else open(path, "rb")
     except FileNotFoundError:
         raise PymavgError(f"{path}: no such file") from None
-    except OSError as error:
-        raise PymavgError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except (OSError, ValueError) as error:  # the latter for a name with a zero byte
+        raise PymavgError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
 
 
 def size_of(stream):

@@ -85,8 +85,16 @@ def reroot(file, root):
     path = Path(file)
     if not path.is_absolute():
         return str(Path(root, file))
-    endings = [] if path.exists() else [Path(root, *path.parts[i:]) for i in range(1, len(path.parts))]
-    return str(next((ending for ending in endings if ending.exists()), path))
+    endings = [] if is_there(path) else [Path(root, *path.parts[i:]) for i in range(1, len(path.parts))]
+    return str(next((ending for ending in endings if is_there(ending)), path))
+
+
+def is_there(file):
+    """Return whether a file exists, whatever is wrong with its name."""
+    try:
+        return Path(file).exists()
+    except (OSError, ValueError):  # such as a name that is too long
+        return False
 
 
 def _parse_range(text, where):

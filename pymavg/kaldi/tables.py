@@ -11,14 +11,13 @@ encodings are needed for models in any case (pymavg.kaldi.stream); the tests com
 """
 
 from collections.abc import Mapping
-from pathlib import Path
 
 import numpy as np
 
 from pymavg.errors import PymavgError
 from pymavg.files import read_lines
 from pymavg.kaldi.inputs import OpenFiles, open_stream, read_scp
-from pymavg.kaldi.rspecifier import parse_place, parse_rspecifier
+from pymavg.kaldi.rspecifier import is_there, parse_place, parse_rspecifier
 from pymavg.kaldi.stream import KaldiReader
 from pymavg.kaldi.writers import IntVectorWriter, MatrixWriter, VectorWriter
 
@@ -146,7 +145,7 @@ class Scp(Mapping):
 
 def _moved(place):
     """Return the remedy where the file of an scp line is not there, or an empty string."""
-    if not place.file or Path(place.file).exists():
+    if not place.file or is_there(place.file):
         return ""
     return "; do the paths start from another directory? utils/copy_data_dir.sh --root DIR sets them right"
 

@@ -133,8 +133,8 @@ def _text_topology(reader):
         reader.expect("<ForPhones>")
         while reader.peek() != "</ForPhones>":
             phone = reader.int32()
-            if phone < 1 or phone in topology.entry_of:
-                raise reader.error(f"phone {phone} is listed twice or below 1")
+            if not 1 <= phone <= LARGEST_COUNT or phone in topology.entry_of:
+                raise reader.error(f"phone {phone} is listed twice, below 1 or too large")
             topology.entry_of[phone] = len(topology.entries)
         reader.token()
         topology.entries.append(_text_entry(reader))
