@@ -1,6 +1,7 @@
 """Recordings of wav.scp and the utterances cut from them.
 
 A line of wav.scp is `recording file`, `recording file:offset` (a WAV file inside an archive) or `recording command |`.
+A change of speed at the end of a command (see pymavg.data.speed) is done here, without sox.
 Samples are float32 in the range of 16-bit integers, as in Kaldi.
 """
 
@@ -13,6 +14,7 @@ import numpy as np
 from pymavg.data.commands import stand_in
 from pymavg.data.containers import decode
 from pymavg.data.segments import Cutter, read_segments
+from pymavg.data.speed import change_speed, split_speed
 from pymavg.errors import PymavgError
 from pymavg.kaldi.inputs import open_stream, read_scp
 from pymavg.kaldi.rspecifier import parse_place
@@ -37,8 +39,9 @@ class WavScp(Mapping):
         self._channel = channel
         self._root = root
         self._entries = read_scp(path)
-        self._parsed = {}  # recording: (place, what stands for its command)
+        self._parsed = {}  # recording: (place, what stands for its command, speed)
         self._last = None, None  # (what was decoded, the result)
+        self._sped = None, None  # (what was played at another speed, the result)
 
     def __len__(self):
         return len(self._entries)
@@ -63,20 +66,22 @@ class WavScp(Mapping):
             raise PymavgError(f"{self.path}: has no recording '{recording}'")
         line = self._entries[recording][0]
         try:
-            place, named = self._parse(recording)
+            place, named, speed = self._parse(recording)
             samples, rate = self._decode(place, named)
             chosen = [c for c in (channel, named and named[1], self._channel) if c is not None]
-            return self._one_channel(samples, chosen[0] if chosen else None), rate
+            samples = self._one_channel(samples, chosen[0] if chosen else None)
+            return (samples if speed is None else self._played(samples, speed, (recording, *chosen))), rate
         except PymavgError as error:
             raise PymavgError(f"{self.path}:{line}: {recording}: {error}") from error
 
     def _parse(self, recording):
         if recording not in self._parsed:
-            place = parse_place(self.text(recording), self._root, "entry")
+            entry, speed = split_speed(self.text(recording))
+            place = parse_place(entry, self._root, "entry")
             named = stand_in(place.command) if place.command else None
-            if named and not any(named for _, named in self._parsed.values()):
+            if named and not any(named for _, named, _ in self._parsed.values()):
                 log(f"{self.path}: {place.command.split()[0]} is not installed; its files are read without it")
-            self._parsed[recording] = place, named
+            self._parsed[recording] = place, named, speed
         return self._parsed[recording]
 
     def _decode(self, place, named):
@@ -87,6 +92,11 @@ class WavScp(Mapping):
             data = _run(command) if command else _read_bytes(file, place.offset)
             self._last = what, decode(data, f"'{command} |'" if command else file)
         return self._last[1]
+
+    def _played(self, samples, speed, what):
+        if self._sped[0] != what:
+            self._sped = what, change_speed(samples, speed)
+        return self._sped[1]
 
     def _one_channel(self, samples, channel):
         count = samples.shape[1]

@@ -48,13 +48,24 @@ def _union(name, parts):
     return union
 
 
-def copy(source, target, utt_prefix="", utt_suffix="", spk_prefix="", spk_suffix=""):
+def copy(source, target, **names):
     """Copy a data directory, with prefixes and suffixes put to the names of utterances and speakers.
+
+    `names` are those of `renamed_tables`.
+    """
+    data = DataDir(source)
+    write_tables(target, renamed_tables(data, **names))
+    for name in filter(data.has, REFERENCES):
+        shutil.copy2(data.path / name, target)
+    log(f"{target}: {len(data.utts)} utterances of {source}")
+
+
+def renamed_tables(data, utt_prefix="", utt_suffix="", spk_prefix="", spk_suffix=""):
+    """Return all tables of a DataDir, with prefixes and suffixes put to the names of utterances and speakers.
 
     Recordings keep their names; where there is no `segments`, one is made so that new names of utterances still lead
     to them.
     """
-    data = DataDir(source)
 
     def utt_name(utt):
         return f"{utt_prefix}{utt}{utt_suffix}"
@@ -72,7 +83,4 @@ def copy(source, target, utt_prefix="", utt_suffix="", spk_prefix="", spk_suffix
             tables[name] = {spk_name(spk): rest for spk, rest in tables[name].items()}
     tables["utt2spk"] = {utt: spk_name(spk) for utt, spk in tables["utt2spk"].items()}
     tables["spk2utt"] = join_members(group(tables["utt2spk"], tables["utt2spk"].__getitem__))
-    write_tables(target, tables)
-    for name in filter(data.has, REFERENCES):
-        shutil.copy2(data.path / name, target)
-    log(f"{target}: {len(data.utts)} utterances of {source}")
+    return tables
