@@ -82,6 +82,7 @@ smbr=${smbr:-$full_gmm}
 [ -f "$conf" ] || refuse "--conf $conf: no such file"
 . local/stages.sh
 mono_shortest="" early_utts="" early_repeats="" max_repeats="" # subsets of stage 4 that a conf may ask for
+speed_perturb=false
 # shellcheck source=egs/swbd/conf/mini.conf
 . "$conf"
 
@@ -100,6 +101,8 @@ train=train_nodev # all of the training data, but for utterances that are repeat
 [ -z "$max_repeats" ] || train=train_nodup
 train_early=$train # a part of it, for the first systems
 [ -z "$early_utts" ] || train_early=train_early_nodup
+dnn_train=$train # for the DNN, where the conf asks for it, also at 0.9 and 1.1 times the speed
+[ "$speed_perturb" = false ] || dnn_train=${train}_sp
 eval_sets=(eval2000 ${eval2001:+eval2001} ${rt03:+rt03})
 swbd_opts=(${transcripts:+--transcripts "$transcripts"})
 if [ "$full_gmm" = true ]; then # the DNN sees tri4's features, and its targets are tri4's
@@ -107,6 +110,12 @@ if [ "$full_gmm" = true ]; then # the DNN sees tri4's features, and its targets 
 else
   gmm=tri1 systems=(mono tri1) nnet_data=$data/fbank nnet_cmvn=()
 fi
+
+# features PART: those of the GMMs.
+features() {
+  "steps/make_$gmm_feats.sh" --nj "$nj" --cmd "$train_cmd" "$data/$1" "$exp/make_$gmm_feats/$1" "$dir/$gmm_feats"
+  steps/compute_cmvn_stats.sh "$data/$1" "$exp/make_$gmm_feats/$1" "$dir/$gmm_feats"
+}
 
 if stage 0 "corpus $corpus"; then
   if [ "$corpus" = mini ]; then
@@ -155,9 +164,7 @@ if stage 4 "features, CMVN, subsets"; then
   need 1 "$data/train_nodev/wav.scp"
   need 3 "$data/eval2000/wav.scp"
   for part in train_nodev train_dev "${eval_sets[@]}"; do
-    "steps/make_$gmm_feats.sh" --nj "$nj" --cmd "$train_cmd" \
-      "$data/$part" "$exp/make_$gmm_feats/$part" "$dir/$gmm_feats"
-    steps/compute_cmvn_stats.sh "$data/$part" "$exp/make_$gmm_feats/$part" "$dir/$gmm_feats"
+    features "$part"
   done
   have=$(awk 'END {print NR}' "$data/train_nodev/utt2spk") # a small corpus may have fewer
   mono_opts=(--shortest "$data/train_nodev")
@@ -191,6 +198,19 @@ if stage 6 "tri1 (deltas)"; then
   finish
 fi
 
+# perturb_speed: make $dnn_train, with what its alignments need.
+perturb_speed() {
+  [ "$speed_perturb" = true ] || return 0
+  utils/data/perturb_data_dir_speed_3way.sh "$data/$train" "$data/$dnn_train"
+  features "$dnn_train"
+}
+
+# unperturbed: the part of the DNN's training data that is $train itself; pretraining needs no more.
+unperturbed() {
+  [ "$speed_perturb" = false ] ||
+    utils/subset_data_dir.sh --utt-list "$data/$train/utt2spk" "$nnet_data/$dnn_train" "$nnet_data/$train"
+}
+
 if [ "$full_gmm" = true ]; then
   . local/full_gmm.sh # stages 7 to 10
 else
@@ -201,15 +221,17 @@ fi
 
 if [ "$full_gmm" = false ] && stage 10 "features for the DNN, train/CV split"; then
   need 6 "$exp/tri1/final.mdl"
-  for part in "$train" train_dev "${eval_sets[@]}"; do
+  perturb_speed
+  for part in "$dnn_train" train_dev "${eval_sets[@]}"; do
     utils/copy_data_dir.sh "$data/$part" "$data/fbank/$part"
     steps/make_fbank.sh --nj "$nj" --cmd "$train_cmd" --fbank-config conf/fbank.conf \
       "$data/fbank/$part" "$exp/make_fbank/$part" "$dir/fbank"
     steps/compute_cmvn_stats.sh "$data/fbank/$part" "$exp/make_fbank/$part" "$dir/fbank"
   done
-  for part in "$train" train_dev; do
+  for part in "$dnn_train" train_dev; do
     steps/align_si.sh --nj "$nj" --cmd "$train_cmd" "$data/$part" "$lang" "$exp/tri1" "$exp/tri1_ali_$part"
   done
+  unperturbed
   finish
 fi
 
@@ -226,13 +248,13 @@ train_dnn() {
   steps/nnet/train.sh --cmd "$cuda_cmd" --num-workers "$num_workers" --use-gpu "$use_gpu" --seed "$seed" \
     --config "$dnn_conf" --hid-layers 0 --dbn "$exp/dnn_pretrain/$dnn_depth.dbn" \
     --feature-transform "$exp/dnn_pretrain/final.feature_transform" \
-    "$nnet_data/$train" "$nnet_data/train_dev" "$lang" "$1" "$2" "$3"
+    "$nnet_data/$dnn_train" "$nnet_data/train_dev" "$lang" "$1" "$2" "$3"
 }
 
 if stage 12 "DNN, NG-SGD with averaging over $num_workers workers"; then
   need 11 "$exp/dnn_pretrain/$dnn_depth.dbn"
   need 10 "$exp/${gmm}_ali_train_dev/ali.1.gz"
-  train_dnn "$exp/${gmm}_ali_$train" "$exp/${gmm}_ali_train_dev" "$exp/dnn"
+  train_dnn "$exp/${gmm}_ali_$dnn_train" "$exp/${gmm}_ali_train_dev" "$exp/dnn"
   finish
 fi
 
@@ -249,7 +271,7 @@ if stage 14 "decode"; then
   done
   for system in $(networks); do
     for part in train_dev "${eval_sets[@]}"; do
-      steps/nnet/decode.sh --nj "$nj" --cmd "$decode_cmd" "${decode_opts[@]}" --skip-scoring true \
+      steps/nnet/decode.sh --nj "$nj" --cmd "$decode_cmd" "${dnn_decode_opts[@]}" --skip-scoring true \
         "$exp/$gmm/graph_sw1_tg" "$nnet_data/$part" "$exp/$system/decode_${part}_sw1_tg"
     done
   done

@@ -34,13 +34,14 @@ fi
 
 if stage 10 "fMLLR features for the DNN, alignments"; then
   need 9 "$exp/tri4/final.alimdl"
-  for part in "$train" train_dev; do
+  perturb_speed
+  for part in "$dnn_train" train_dev; do
     steps/align_fmllr.sh --nj "$nj" --cmd "$train_cmd" "$data/$part" "${lang}_prons" "$exp/tri4" "$exp/tri4_ali_$part"
   done
   utils/mkgraph.sh "${lang_test}_prons" "$exp/tri4" "$exp/tri4/graph_sw1_tg"
-  for part in "$train" train_dev "${eval_sets[@]}"; do
+  for part in "$dnn_train" train_dev "${eval_sets[@]}"; do
     transforms=$exp/tri4_ali_$part
-    if [ "$part" != "$train" ]; then # transforms of what is recognised come from recognition
+    if [ "$part" != "$dnn_train" ]; then # transforms of what is recognised come from recognition
       transforms=$exp/tri4/decode_${part}_sw1_tg
       steps/decode_fmllr.sh --nj "$nj" --cmd "$decode_cmd" "${decode_opts[@]}" --skip-scoring true \
         "$exp/tri4/graph_sw1_tg" "$data/$part" "$transforms"
@@ -48,5 +49,6 @@ if stage 10 "fMLLR features for the DNN, alignments"; then
     steps/nnet/make_fmllr_feats.sh --nj "$nj" --cmd "$train_cmd" --transform-dir "$transforms" \
       "$data/fmllr/$part" "$data/$part" "$exp/tri4" "$exp/make_fmllr/$part" "$dir/fmllr"
   done
+  unperturbed
   finish
 fi

@@ -16,11 +16,11 @@ reads() {
     5) echo mono_gauss ;;
     6) echo tri1_leaves tri1_gauss ;;
     7 | 8 | 9) echo "tri$(($1 - 5))_leaves tri$(($1 - 5))_gauss" ;;
-    10) if [ "${full_gmm:-}" = true ]; then echo full_gmm decode_opts; else echo conf/fbank.conf; fi ;;
+    10) echo speed_perturb; if [ "${full_gmm:-}" = true ]; then echo full_gmm decode_opts; else echo conf/fbank.conf; fi ;;
     11) echo num_workers seed dnn_depth dnn_dim "$dbn_conf" ;;
     12) echo num_workers seed "$dnn_conf" ;;
     13) echo realign smbr num_workers seed smbr_{iters,new_lattices,acwt,learn_rate,average_frames} denlat_opts ;;
-    14) echo decode_opts ;;
+    14) echo decode_opts dnn_decode_opts ;;
   esac
 }
 
