@@ -60,6 +60,7 @@ def exp(tmp_path_factory):
     write_training(tmp_path / "exp" / "dnn_1", 1)
     write_training(tmp_path / "exp" / HOSTILE.replace("/", ""), 2)
     write_training(tmp_path / "exp" / "pre", 2, "pretrain_dbn")
+    write_training(tmp_path / "exp" / "smbr", 2, "train_sequence")
     write_scores(tmp_path / "exp" / "dnn_1" / "decode_eval2000")
     (tmp_path / "exp" / "other").mkdir()
     return tmp_path / "exp"
@@ -90,7 +91,15 @@ class Page(html.parser.HTMLParser):
 
 def test_the_page_holds_everything_and_needs_nothing_else(made):
     written = {path.name for path in made.glob("r[.-]*")}
-    assert written == {"r.html", "r-curves.png", "r-pretraining.png", "r-time.png", "r-scaling.png", "r.md"}
+    assert written == {
+        "r.html",
+        "r-curves.png",
+        "r-pretraining.png",
+        "r-sequence.png",
+        "r-time.png",
+        "r-scaling.png",
+        "r.md",
+    }
     text = (made / "r.html").read_text()
     page = Page(text)
     for told in ("dnn_1", "15.00", "5.00 to 25.00", "abc123", "a machine", "pymavg train <b>", "./run.sh", "seed"):
@@ -99,7 +108,7 @@ def test_the_page_holds_everything_and_needs_nothing_else(made):
         assert told in page.text, told
     assert HOSTILE in page.text  # as text,
     assert not {"script", "i", "b", "link", "iframe", "img", "object"} & set(page.tags)  # and not as markup
-    assert page.tags.count("svg") == 4
+    assert page.tags.count("svg") == 5
     for name, value in page.attributes:
         assert not name.startswith("on")
         assert name not in ("href", "xlink:href", "src") or value.startswith("#")
@@ -119,7 +128,12 @@ def test_markdown_and_pngs(made):
 
 def test_what_is_read(exp):
     runs = read_runs(find_experiments([exp]))
-    assert {(run.kind, run.workers) for run in runs} == {("train", 1), ("train", 2), ("pretrain_dbn", 2)}
+    assert {(run.kind, run.workers) for run in runs} == {
+        ("train", 1),
+        ("train", 2),
+        ("pretrain_dbn", 2),
+        ("train_sequence", 2),
+    }
     (rate,) = read_rates(find_experiments([exp]))
     assert rate.counts == Counts(40, 3, 2, 1) and rate.utterances == 20 and rate.low < rate.counts.wer < rate.high
     assert own_speed_ups(runs) == [(runs[0].name, 2, 2.0)] or own_speed_ups(runs) == [(runs[1].name, 2, 2.0)]
@@ -138,7 +152,7 @@ def test_the_command_in_the_log_is_the_one_shown(exp):
 
 def test_charts_are_well_formed_with_colours_that_show_on_light_and_dark(exp):
     runs = read_runs(find_experiments([exp]))
-    for draw in (charts.learning_curves, charts.pretraining, charts.time_breakdown):
+    for draw in (charts.learning_curves, charts.pretraining, charts.sequence_training, charts.time_breakdown):
         text = svg(draw(runs), "x")
         ElementTree.fromstring(text.replace("xlink:", ""))
         assert "currentColor" in text and "#010203" not in text and "<metadata" not in text

@@ -64,9 +64,26 @@ def pretraining(runs):
     return figure
 
 
-def _by_epoch(figure, axes):
+@styled
+def sequence_training(runs):
+    """Return a Figure of loss and accuracy on the training data by iteration, or None where there are no such runs."""
+    runs = [run for run in runs if run.kind == "train_sequence"]
+    if not runs:
+        return None
+    figure, (loss, accuracy) = panels(2)
+    for number, run in enumerate(runs):
+        iterations = [e["epoch"] for e in run.epochs]
+        loss.plot(iterations, _values(run, "train_loss"), label=label(run.name), **look(number))
+        accuracy.plot(iterations, _values(run, "train_accuracy"), **look(number))
+    loss.set(title="loss", ylabel="criterion, per frame")
+    accuracy.set(title="expected accuracy", ylabel="% of the frames")
+    _by_epoch(figure, (loss, accuracy), "iteration")
+    return figure
+
+
+def _by_epoch(figure, axes, unit="epoch"):
     for one in axes:
-        one.set_xlabel("epoch")
+        one.set_xlabel(unit)
         one.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     below(figure, axes[:1])
 

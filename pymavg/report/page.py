@@ -19,6 +19,7 @@ from pymavg.training.progress import duration
 CAPTIONS = {
     "curves": ("Learning curves", "Solid: cross-validation; dotted: training data; ×: epoch rejected."),
     "pretraining": ("Pretraining", "Mean squared error between data and reconstruction, by unit."),
+    "sequence": ("Sequence training", "On the training data, while training; for MMI the reference's share instead."),
     "time": (
         "Time by worker",
         "Where each process spent its time; on the right the total. An average costs copy, wait and reduce.",
@@ -79,6 +80,7 @@ def _figures(runs):
     drawn = {
         "curves": charts.learning_curves(runs),
         "pretraining": charts.pretraining(runs),
+        "sequence": charts.sequence_training(runs),
         "time": charts.time_breakdown(runs),
         "scaling": charts.scaling(own_speed_ups(runs)) if runs else None,
     }
@@ -126,7 +128,8 @@ def _values(runs, rates, title, command):
 
 def _run_values(run):
     last = next((e for e in reversed(run.epochs) if e.get("accepted", True)), run.epochs[-1])
-    loss, accuracy = last.get("cv_loss", last.get("error")), last.get("cv_accuracy")
+    loss = last.get("cv_loss", last.get("error", last.get("train_loss")))
+    accuracy = last.get("cv_accuracy")
     seconds = run.seconds.sum(axis=1).max()
     shown = {"commit": "commit", "machine": "machine", "device": "device", "hosts": "hosts", "seed": "seed"}
     shown |= {"parameters": "parameters", "dims": "layers", "continued": "continued after a stop"}

@@ -16,8 +16,8 @@ from pymavg.report.results import ORDER, read_result
 from pymavg.training.progress import KINDS
 from pymavg.training.records import read_records
 
-LOGS = {"train": "DNN", "pretrain_dbn": "RBM pretraining"}
-SETTINGS = {"train": "train.json", "pretrain_dbn": "pretrain.json"}
+LOGS = {"pretrain_dbn": "RBM pretraining", "train": "DNN", "train_sequence": "sequence training"}
+SETTINGS = {"pretrain_dbn": "pretrain.json", "train": "train.json", "train_sequence": "train.json"}
 UTTERANCES = "utterances.tsv"
 
 
