@@ -31,10 +31,12 @@ def main(argv):
     model = interpolate(models, weights)
     write_arpa(args.out, model)
     for path, each, weight in zip(args.arpa, models, weights, strict=True):
-        print(
-            f"{path}: weight {weight:.4f}" + (f", perplexity {perplexity(each, text).perplexity:.1f}" if text else "")
-        )
-    print(f"{args.out}: " + (f"perplexity {perplexity(model, text).perplexity:.1f}" if text else "made"))
+        print(f"{path}: weight {weight:.4f}{_perplexity(each, text)}")
+    print(f"{args.out}: order {model.order}{_perplexity(model, text)}")
+
+
+def _perplexity(model, text):
+    return f", perplexity {perplexity(model, text).perplexity:.1f}" if text else ""
 
 
 def _given(text, count):
