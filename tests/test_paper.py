@@ -7,7 +7,7 @@ from pymavg.cli import main
 from pymavg.report.claims import Claim, verdict
 from pymavg.report.frame_scores import FrameScore, _score, read_frame_scores, write_frame_scores
 from pymavg.report.paired import Estimate, contrast
-from pymavg.report.paper_rows import parse_alignments
+from pymavg.report.paper_rows import MORE_SETTINGS, SETTINGS, parse_alignments
 from pymavg.report.parts import read_parts, write_part
 
 ALIGNMENTS = """Speakers:
@@ -81,6 +81,33 @@ def test_parts_of_a_report_do_not_disturb_each_other(tmp_path):
     assert path.read_text().index("new") < path.read_text().index("## Paper")
     write_part(path, "paper", "## Again")
     assert read_parts(path) == {"wer": "# Results\n\nnew\n", "paper": "## Again\n"}
+
+
+def made_row(folder, workers, worse):
+    """Write what local/paper/row.sh leaves of a row whose frame errors are `worse` percent points above 50."""
+    scores = {f"u{i}": FrameScore(1000, 500 - 10 * worse + i, 2000.0) for i in range(20)}
+    write_frame_scores(folder / "frames.tsv", scores)
+    settings = dict.fromkeys((*SETTINGS, *MORE_SETTINGS), "x") | {"workers": workers}
+    (folder / "row.tsv").write_text("".join(f"{name}\t{value}\n" for name, value in settings.items()))
+    (folder / "log").mkdir()
+    (folder / "log" / "train.log").write_text("network x: 4 → 3, 15 parameters; 1 workers\n")
+
+
+def test_the_page_tells_losses_and_keeps_the_first_part(tmp_path, capsys):
+    for seed in range(2):
+        made_row(tmp_path / "ngsgd_1" / str(seed), 1, 0)
+        made_row(tmp_path / "ngsgd_32" / str(seed), 32, 2)
+        made_row(tmp_path / "bmuf_32" / str(seed), 32, 0)
+    (tmp_path / "num_frames").write_text("1000\n")
+    page = tmp_path / "R.md"
+    page.write_text("# Results\n")
+    assert main(["paper-results", "--markdown", str(page), str(tmp_path)]) == 0
+    text = page.read_text()
+    assert text.index("# Results") < text.index("## The paper's tables in small")
+    assert "| 32 workers lose little | ngsgd_32 − ngsgd_1 | +0.5, +0.3 | +2.00 [+2.00, +2.00] | no |" in text
+    assert "| +2.00 [+2.00, +2.00] | 2 | measurable |" in text and "| +0.00 [+0.00, +0.00] | 2 | none |" in text
+    table = (tmp_path / "results.tsv").read_text().splitlines()
+    assert len(table) == 7 and table[1].startswith("bmuf_32\t0\t32\t")
 
 
 def test_rows_that_are_not_there_yet_are_told(tmp_path, capsys):

@@ -28,13 +28,13 @@ ranks=false            # true: the workers are MPI ranks; false: virtual workers
 use_gpu=no
 # Read by local/paper/run.sh from the same files
 # shellcheck disable=SC2034
-claims=false stride=1 rbm_iter=1 rbm_utts=1 seeds=3 decode_seeds=1 beam=13.0 max_active=7000 try_ngsgd='' try_sgd=''
+claims=false train_utts=1 cv_utts=1 rbm_iter=1 seeds=3 decode_seeds=1 beam=13.0 max_active=7000 try_ngsgd='' try_sgd=''
 # The run
 seed=0
 gmm=exp/tri1           # alignments in GMM_ali_train_nodev, GMM_ali_train_dev
 data=data/fbank
 lang=data/lang
-paper=exp/paper        # with the pretrained layers and the frame weights
+paper=exp/paper        # with the pretrained layers and the frames to train on
 
 help_message="usage: $0 [options] <dir>
  e.g.: $0 --config conf/paper/mini.size --config conf/paper/ngsgd_16.conf --seed 1 exp/paper/ngsgd_16/1
@@ -59,8 +59,6 @@ if [ $# -ne 1 ]; then
 fi
 dir=$1
 [ ! -f "$dir/row.tsv" ] || exit 0
-train=train_nodev
-cv=train_dev
 
 scaled() { awk -v n="$1" -v d="$2" 'BEGIN {s = int(n / d + 0.5); print s < 1 ? 1 : s}'; }
 minibatch_size=$(scaled "$minibatch" "$minibatch_divisor")
@@ -85,10 +83,9 @@ mkdir -p "$dir"
 steps/nnet/train.sh --use-gpu "$use_gpu" --seed "$seed" --optimizer "$optimizer" --learn-rate "$learn_rate" \
   --max-change-mode "$change_limit" --minibatch-size "$minibatch_size" --average-period "$average_period" \
   --schedule "$schedule" --reduce-type "$reduce_type" --lr-scaling "$lr_scaling" "${opts[@]}" \
-  --frame-weights "ark:$paper/frame_weights.ark" \
   --cmvn-opts "$(cat "$paper/dbn/cmvn_opts")" --train-opts "--on-divergence=halve ${more:-} $train_opts $extra" \
-  "$data/$train" "$data/$cv" "$lang" "${gmm}_ali_$train" "${gmm}_ali_$cv" "$dir" > "$dir/row.log"
-pymavg score-frames "$data/$cv" "${gmm}_ali_$cv" "$dir" "$dir/frames.tsv"
+  "$paper/train" "$paper/cv" "$lang" "${gmm}_ali_train_nodev" "${gmm}_ali_train_dev" "$dir" > "$dir/row.log"
+pymavg score-frames "$data/train_dev" "${gmm}_ali_train_dev" "$dir" "$dir/frames.tsv"
 rm -rf "$dir/nnet" # the models of all epochs
 
 averages=$(awk -v f="$(cat "$paper/num_frames")" -v n="$workers" -v b="$minibatch_size" -v p="$average_period" \

@@ -74,6 +74,11 @@ decode() { # DIR PART [OPTIONS for scoring]
   local/score.sh "$@" "$data/$part" "$lang_test" "$dir/decode_$part" > "$dir/decode_$part/score.log"
   rm -f "$dir/decode_$part"/lat.*.gz
 }
+part() { # NAME, name of the part, utterances
+  local have
+  have=$(awk 'END {print NR}' "$data/$1/utt2spk")
+  utils/subset_data_dir.sh "$data/$1" $((have < $3 ? have : $3)) "$paper/$2"
+}
 seeds_of() { # NAME: how many seeds it is trained with
   if [ "$(value claims "conf/paper/$1.conf")" = true ]; then value seeds "$conf"; else echo 1; fi
 }
@@ -90,20 +95,15 @@ each_row() { # lines NAME SEED, the first seed of all rows first, the claims' ro
 }
 
 if stage 0 "frames"; then
-  stride=$(value stride "$conf")
-  awk -v s="$stride" '{printf "%s  [", $1; for (i = 0; i < $2; i++) printf " %d", (i + NR) % s == 0; print " ]"}' \
-    "$data"/train_{nodev,dev}/utt2num_frames > "$paper/.frame_weights"
-  awk -v s="$stride" '{n += $2} END {print int(n / s)}' "$data/train_nodev/utt2num_frames" > "$paper/num_frames"
-  mv "$paper/.frame_weights" "$paper/frame_weights.ark"
+  part train_nodev train "$(value train_utts "$conf")"
+  part train_dev cv "$(value cv_utts "$conf")"
+  awk '{n += $2} END {print n}' "$paper/train/utt2num_frames" > "$paper/num_frames"
 fi
 
-if [ ! -f "$paper/dbn/$(value depth "$conf").dbn" ] && stage 1 "RBM pretraining"; then
-  have=$(awk 'END {print NR}' "$data/train_nodev/utt2spk")
-  wanted=$(value rbm_utts "$conf")
-  utils/subset_data_dir.sh "$data/train_nodev" $((have < wanted ? have : wanted)) "$paper/rbm_data"
+if stage 1 "RBM pretraining"; then
   steps/nnet/pretrain_dbn.sh --seed 0 --use-gpu "$(value use_gpu "$conf")" --nn-depth "$(value depth "$conf")" \
     --hid-dim "$(value dim "$conf")" --rbm-iter "$(value rbm_iter "$conf")" \
-    --cmvn-opts "--norm-means=true --norm-vars=true" "$paper/rbm_data" "$paper/dbn"
+    --cmvn-opts "--norm-means=true --norm-vars=true" "$paper/train" "$paper/dbn"
 fi
 
 if [ "$sweep" = true ] && stage 2 "learning rates"; then
