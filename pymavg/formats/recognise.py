@@ -146,8 +146,9 @@ def _starts_entry(data, at):
 
 
 def _text(head, path):
+    whole = head if len(head) < HEAD else head[: head.rfind(b"\n") + 1] or head[:-4]
     try:
-        text = head.decode("utf-8") if len(head) < HEAD else head[: head.rfind(b"\n") + 1 or None].decode("utf-8")
+        text = whole.decode("utf-8")
     except UnicodeDecodeError:
         read_lines(path)  # names the line
         raise PymavgError(f"{path}: neither text nor a Kaldi file that is known") from None
@@ -161,12 +162,9 @@ def _text(head, path):
         raise PymavgError(f"{path}: {OTHERS[token]}, which pymavg does not read; nnet1 networks are read")
     if token.startswith("["):
         return "vector" if "]" in first else "matrix"
-    if re.match(r"\S+\s+\[\s*$", first):
-        return "matrices"
-    if re.match(r"\S+\s+\[( -?\d+ \S+)* \](\s+\[.*\])+\s*$", first):
-        return "posteriors"
-    if re.match(r"\S+\s+\[ .*\]\s*$", first):
-        return "vectors"
+    words = first.split(None, 2)
+    if words[1:2] == ["["]:
+        return "matrices" if len(words) == 2 else "posteriors" if first.count("[") > 1 else "vectors"
     if token.startswith("\\data\\"):
         return "ARPA"
     return _by_lines(first, more)

@@ -15,7 +15,6 @@ from pymavg.kaldi.rspecifier import is_there
 from pymavg.kaldi.symbols import read_symbols
 from pymavg.kaldi.tables import read_token_map
 
-PATH = re.compile(r".+(:\d+|/.*|\.[A-Za-z0-9]+)(\[[\d:,]*\])?$|.*\|$")
 SPEAKERS = {"utt2spk": lambda t: len(set(t.values())), "spk2utt": len}
 
 
