@@ -116,6 +116,8 @@ def _read_text(data, position, name):
             has_weight = "," in fields[-1]
             weight = fields.pop().split(",") if has_weight else ["0", "0"]
             labels = [int(x) for x in fields]
+            if len(labels) not in (1, 3, 4):
+                raise ValueError(line)
             raw |= len(labels) == 4
             row = [labels[0], -1, 0, 0] if len(labels) == 1 else [*labels[:3], labels[-1]]
             costs.append([float(weight[0]), float(weight[1])])
