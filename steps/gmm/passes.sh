@@ -52,8 +52,9 @@ for ((x = begin; x < num_iters; x++)); do
   steps=$((x - 1 < max_iter_inc ? x - 1 : max_iter_inc))
   adapt_features "$x"
   $cmd JOB=1:"$nj" "$dir/log/pass.$x.JOB.log" \
-    pymavg gmm-pass "${transform[@]}" --align $align --beam "$beam_now" --retry-beam "$retry_beam" --boost-silence "$boost_silence" \
-    --silence-phones "$silence" "$model" "$dir/job.JOB" "$dir/ali.JOB.gz" "$dir/$x.JOB.acc"
+    pymavg gmm-pass "${transform[@]}" --align $align --beam "$beam_now" --retry-beam "$retry_beam" \
+    --boost-silence "$boost_silence" --silence-phones "$silence" "$model" "$dir/job.JOB" "$dir/ali.JOB.gz" \
+    "$dir/$x.JOB.acc"
   $cmd "$dir/log/update.$x.log" \
     pymavg gmm-est --mix-up $((num_gauss + steps * inc)) --power "$power" --seed "$x" \
     --write-occs "$dir/$((x + 1)).occs" "$model" "$dir/$x".*.acc "$dir/$((x + 1)).mdl"
