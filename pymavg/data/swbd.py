@@ -6,8 +6,9 @@ sw02001-A_000098-001156 (hundredths of a second), and sw1020-02001-A_000098-0011
 
 from pathlib import Path
 
-from pymavg.data import swbd_text
+from pymavg.data import swbd_corrections, swbd_text
 from pymavg.data.ldc import find_sphere, walk, write_data_dir, write_sorted
+from pymavg.data.spelling import pronounce
 from pymavg.errors import PymavgError
 from pymavg.files import read_lines
 from pymavg.options import log
@@ -38,7 +39,7 @@ def find_transcripts(folder):
 
 
 def read_lexicon(path):
-    """Return the sorted [(word, pronunciation)] of sw-ms98-dict.text, words mapped as the transcripts' words are.
+    """Return the sorted [(word, pronunciation)] of sw-ms98-dict.text, corrected, words mapped as the transcripts' are.
 
     Raises
     ------
@@ -49,15 +50,27 @@ def read_lexicon(path):
     for number, line in enumerate(read_lines(path), 1):
         if not line.strip() or line.startswith("#"):
             continue
-        word, *phones = line.lower().split()
+        word, *phones = line.split()
         if not phones:
             raise PymavgError(f"{path}:{number}: '{line}' has no phones; expected a word and its phones")
-        entries.add((swbd_text.map_word(word), " ".join(phones)))
-    return sorted(entries)
+        entry = swbd_corrections.correct(word, " ".join(phones).lower().split())
+        if entry:
+            entries.add((swbd_text.map_word(entry[0]), entry[1]))
+    return sorted(entries | swbd_corrections.missing({word for word, _ in entries}))
 
 
-def write_dictionary(source, folder):
+def write_dictionary(source, folder, extra=None, words=()):
     """Write data/local/dict in Kaldi's form from sw-ms98-dict.text.
+
+    Parameters
+    ----------
+    source : str or Path
+        sw-ms98-dict.text.
+    folder : str or Path
+    extra : str or Path, optional
+        More entries, in the same form.
+    words : iterable of str
+        Words that get a pronunciation from their spelling (see spelling.pronounce) where the dictionary lacks them.
 
     Raises
     ------
@@ -70,6 +83,11 @@ def write_dictionary(source, folder):
     acronyms = swbd_text.find_acronyms(entries)
     lexicon = set(NOISE_PHONES.items()) | {(f"{c}.", phones) for c, phones in swbd_text.LETTERS.items()}
     lexicon |= {(acronyms.get(word, word), phones) for word, phones in entries}
+    if extra:
+        lexicon |= {(acronyms.get(word, word), phones) for word, phones in read_lexicon(extra)}
+    unknown = sorted({word for word in words if word not in {w for w, _ in lexicon}})
+    if unknown:
+        lexicon |= pronounce(unknown, lexicon - set(NOISE_PHONES.items()))
     phones = {phone for _, pronunciation in lexicon for phone in pronunciation.split()} - set(SILENCE_PHONES)
     folder = Path(folder)
     write_sorted(folder / "lexicon.txt", (f"{word} {pron}" for word, pron in lexicon))
@@ -79,6 +97,13 @@ def write_dictionary(source, folder):
     write_sorted(folder / "extra_questions.txt", [])
     write_sorted(folder / "acronyms.map", (f"{word} {spelled}" for word, spelled in acronyms.items()))
     log(f"{folder}: {len({w for w, _ in lexicon})} words, {len(lexicon)} pronunciations, {len(phones)} phones")
+
+
+def transcribed_words(transcripts):
+    """Return the set of words in the transcripts below swb_ms98_transcriptions, as they are trained."""
+    acronyms = swbd_text.find_acronyms(read_lexicon(transcripts / "sw-ms98-dict.text"))
+    lines = (line.split(None, 3) for path in sorted(transcripts.glob("*/*/*-trans.text")) for line in read_lines(path))
+    return {word for fields in lines if len(fields) > 3 for word in swbd_text.training_words(fields[3], acronyms)}
 
 
 def read_speakers(folder):
