@@ -15,7 +15,7 @@ from pymavg.kaldi.fst import Fst, write_fst
 from pymavg.kaldi.symbols import read_symbols
 
 TEXT = ["a b c", "a b d", "b c a b", "d a b c", "a b", "a b c d", "c a"]
-SYMBOLS = "<eps> a b c d #0 <s> </s> z".split()
+SYMBOLS = ["<eps>", "a", "b", "c", "d", "#0", "<s>", "</s>", "z"]
 
 
 @pytest.fixture

@@ -1,8 +1,9 @@
 """Lattices with the costs of another language model (Kaldi's steps/lmrescore.sh).
 
 The costs of the old grammar are taken off and those of the new one put on, both as a back-off model gives them: a word
-has the cost of its own arc, or that of backing off and then of its arc from there (as Kaldi's
-BackoffDeterministicOnDemandFst and its const-arpa models). A state of the result is a state of the lattice with one of each grammar.
+has the cost of its own arc, or that of backing off and then of its arc from there (as in Kaldi's
+BackoffDeterministicOnDemandFst, and with its const-arpa models). A state of the result is a state of the lattice with
+one of each grammar.
 """
 
 from collections import deque
