@@ -291,7 +291,9 @@ if stage 15 "score, RESULTS.md, report"; then
   finish
 fi
 if [ "$stop_stage" -ge 15 ]; then
-  local/show_wer.sh --results "$dir/RESULTS.md" --command "$invocation" "$exp"
+  [ "$corpus" = ldc ] && published=true || published=false
+  for part in "${eval_sets[@]:1}"; do local/show_wer.sh --data "$part" "$exp"; done
+  local/show_wer.sh --results "$dir/RESULTS.md" --command "$invocation" --published "$published" "$exp"
   pymavg report --output "$exp/report.html" --title "Corpus $corpus" --command "$invocation" "$exp" > /dev/null
   echo "report: $exp/report.html"
 fi

@@ -68,9 +68,15 @@ def find_results(exp, data):
     PymavgError
         When there are none.
     """
-    found = [p.parent.parent for p in Path(exp).glob(f"*/decode_{data}*/scoring/chosen.tsv")]
+    found = find_scored(exp, data)
     if not found:
         raise PymavgError(f"{exp}: no scored */decode_{data}*; decode and score first (run.sh stages 14 and 15)")
+    return found
+
+
+def find_scored(exp, data):
+    """Return the same list; empty where nothing is scored."""
+    found = [p.parent.parent for p in Path(exp).glob(f"*/decode_{data}*/scoring/chosen.tsv")]
     rank = {system: k for k, system in enumerate(ORDER)}
     return [read_result(d) for d in sorted(found, key=lambda d: (rank.get(d.parent.name, len(ORDER)), str(d)))]
 
