@@ -146,6 +146,8 @@ def test_real_runs_beside_the_model(tmp_path, capsys):
     assert main(["scaling", "--check-runs", f"{one} {two} {wrong}"]) == 1
     with pytest.raises(PymavgError, match="expected 1, then several"):
         calibrate(read_measured(two), read_measured(one))
+    assert main(["scaling", "--check-runs", f"{two} {longer}"]) == 0
+    assert "no run of one worker" in capsys.readouterr().out
     assert main(["scaling", "--exp", two]) == 0
 
 

@@ -49,6 +49,13 @@ def read_measured(exp):
     return Measured(str(exp), run["workers"], training, elapsed, kinds)
 
 
+def alone(run):
+    """Return `run` as one worker would do it, by its seconds of reading and computing: no slowdown shows then."""
+    busy = run.kinds["read"] + run.kinds["compute"]
+    t = replace(run.training, frames_per_second=run.training.frames / run.workers / busy)
+    return run._replace(workers=1, training=t, seconds=busy * run.workers)
+
+
 def calibrate(reference, run):
     """Return (Network, Loss) as a run on several workers shows them beside one on a single worker.
 

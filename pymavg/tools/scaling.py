@@ -11,7 +11,7 @@ What is not given is taken from --exp, else from the paper's training. The model
 pymavg/simulate/scaling.py: T(N) = s F/(N r) + d + averages · (wait for the slowest + copies + reduction).
 --check-paper compares it with the paper's table; the exit status is 1 where a number is more than 10 % off.
 --check-runs "ONE SEVERAL OTHER…" takes trainings of 1 worker and of several on the same data: the first gives the
-speed, the second the losses, and all are compared with the model.
+speed, the second the losses, and all are compared with the model. A first one of several workers gives both.
 """
 
 from dataclasses import replace
@@ -77,8 +77,7 @@ def _training(args):
     training = paper.TRAINING
     if args.exp:
         run = measured.read_measured(args.exp)
-        busy = run.kinds["read"] + run.kinds["compute"]
-        training = replace(run.training, frames_per_second=run.training.frames / run.workers / busy)
+        training = measured.alone(run).training
     given = {
         "frames": args.frames,
         "frames_per_second": args.frames_per_second,
@@ -173,6 +172,9 @@ def check_runs(names):
     if len(names) < 2:
         raise PymavgError('--check-runs: expected "ONE SEVERAL OTHER…", at least two experiment directories')
     one, *runs = map(measured.read_measured, names)
+    if one.workers > 1:
+        print("# no run of one worker: its speed is that of reading and computing in the first run")
+        one, runs = measured.alone(one), [one, *runs]
     net, loss = measured.calibrate(one, runs[0])
     print(
         f"# from {runs[0].exp}: slowdown {loss.slowdown:.3f}, jitter {loss.jitter:.3f}, "
