@@ -15,6 +15,7 @@ transcripts=       # swb_ms98_transcriptions, where they are not in it
 eval2000=          # LDC2002S09 and LDC2002T43, in one string
 eval2001=          # LDC2002S13: a further evaluation set
 rt03=              # LDC2007S10: a further evaluation set
+allow_partial=false # true: go on when recordings of a corpus are missing
 fisher=            # LDC2004T19 and LDC2005T19: more text for the language model
 gmm_feats=         # features of the GMMs: mfcc, plp, mfcc_pitch, plp_pitch; default: the conf's
 conf=              # sizes of everything; default conf/$corpus.conf
@@ -34,6 +35,7 @@ From the corpus to the word error rate; every stage says what it needs, skips wh
   --corpus mini|ldc            the default corpus, or Switchboard itself: --swbd DIR --eval2000 \"DIR DIR\"
   --transcripts DIR            swb_ms98_transcriptions, where they are not in the folder of --swbd
   --eval2001 DIR --rt03 DIR    further evaluation sets (LDC2002S13, LDC2007S10)
+  --allow-partial true|false   go on when recordings of a corpus are missing (default $allow_partial)
   --fisher \"DIR DIR\"           more text for the language model (LDC2004T19, LDC2005T19)
   --dir DIR                    where corpus/, data/ and exp/ go (default: this directory)
   --mini-hours H               a smaller mini corpus with H hours of training speech
@@ -105,6 +107,7 @@ dnn_train=$train # for the DNN, where the conf asks for it, also at 0.9 and 1.1 
 [ "$speed_perturb" = false ] || dnn_train=${train}_sp
 eval_sets=(eval2000 ${eval2001:+eval2001} ${rt03:+rt03})
 swbd_opts=(${transcripts:+--transcripts "$transcripts"})
+partial=(--allow-partial "$allow_partial")
 if [ "$full_gmm" = true ]; then # the DNN sees tri4's features, and its targets are tri4's
   gmm=tri4 systems=(mono tri1 tri2 tri3) nnet_data=$data/fmllr nnet_cmvn=(--cmvn-opts "")
 else
@@ -121,7 +124,7 @@ if stage 0 "corpus $corpus"; then
   if [ "$corpus" = mini ]; then
     local/make_mini_corpus.py ${mini_hours:+--mini-hours "$mini_hours"} "$dir/corpus"
   else
-    local/check_ldc.sh "${swbd_opts[@]}" "$swbd" "$eval2000"
+    local/check_ldc.sh "${partial[@]}" "${swbd_opts[@]}" "$swbd" "$eval2000"
   fi
   finish
 fi
@@ -129,7 +132,7 @@ fi
 if stage 1 "data preparation, dictionary"; then
   need 0 "$swbd"
   local/swbd1_prepare_dict.sh "${swbd_opts[@]}" "$swbd" "$data/local/dict"
-  local/swbd1_data_prep.sh "${swbd_opts[@]}" "$swbd" "$data/train"
+  local/swbd1_data_prep.sh "${partial[@]}" "${swbd_opts[@]}" "$swbd" "$data/train"
   # The development part chooses LM weight and penalty: nothing is trained on it, the language model neither.
   utils/subset_data_dir_tr_cv.sh --by conversation --cv-percent "$dev_percent" \
     "$data/train" "$data/train_nodev" "$data/train_dev"
@@ -154,9 +157,9 @@ fi
 
 if stage 3 "evaluation data"; then
   need 0 "${eval_dirs[@]}"
-  local/eval2000_data_prep.sh "${eval_dirs[0]}" "${eval_dirs[1]}" "$data/eval2000"
-  [ -z "$eval2001" ] || local/eval2001_data_prep.sh --glm "$data/eval2000/glm" "$eval2001" "$data/eval2001"
-  [ -z "$rt03" ] || local/rt03_data_prep.sh "$rt03" "$data/rt03"
+  local/eval2000_data_prep.sh "${partial[@]}" "${eval_dirs[0]}" "${eval_dirs[1]}" "$data/eval2000"
+  [ -z "$eval2001" ] || local/eval2001_data_prep.sh "${partial[@]}" --glm "$data/eval2000/glm" "$eval2001" "$data/eval2001"
+  [ -z "$rt03" ] || local/rt03_data_prep.sh "${partial[@]}" "$rt03" "$data/rt03"
   finish
 fi
 

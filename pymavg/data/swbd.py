@@ -146,6 +146,8 @@ def prepare_training(corpus, out, transcripts=None, allow_partial=False, docs=No
     recordings = {"sw0" + path.name[2:6] for path in texts}
     _check_complete(corpus, recordings, audio, allow_partial)
     speakers = read_speakers(docs or corpus)
+    if not speakers:
+        log(f"{docs or corpus}: no {' or '.join(SPEAKERS)} in it: each side of a conversation is a speaker of its own")
     utterances = []
     for path in texts:
         if "sw0" + path.name[2:6] in audio:
