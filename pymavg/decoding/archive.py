@@ -136,7 +136,8 @@ def _read_text(data, position, name):
     column[column[:, 1] < 0, 1] = num_states
     offset = np.concatenate([[0], np.cumsum([len(s) for s in sequences])]).astype(np.int64)
     tids = np.array(tids, np.int32)
-    costs = np.array(costs, np.float32)
+    with np.errstate(over="ignore"):  # what single precision cannot hold becomes infinite
+        costs = np.array(costs, np.float32)
     start = int(column[0, 0])
     return _build(start, num_states, column, costs, None if raw else (offset, tids), name), end
 
