@@ -3,6 +3,7 @@
 import pytest
 from toy_corpus import make
 
+from pymavg.decoding import benchmark as decoder_benchmark
 from pymavg.errors import PymavgError
 from pymavg.nnet.benchmark import Measure, rbm_measures, step_measures
 from pymavg.tools import bench
@@ -61,6 +62,12 @@ def test_line():
     assert Measure("a b", 0.91234, 0.9, False, 1234.4).line(False) == "a b\t0.912\t>=0.9\tok\t1234"
     assert Measure("a", 150000.0, None, True).line(False) == "a\t150000\t-\tok\t0"
     assert Measure("a", 0.5, 0.9, False, busy=True).line(False) == "a\t0.500\t>=0.9\tbusy\t0"
+
+
+def test_decoder_finds_kaldi_decoders_words_in_generated_input():
+    pytest.importorskip("kaldi_decoder")
+    (measure,) = decoder_benchmark.measures(words=30, frames=60)
+    assert measure.name == "decoder/kaldi-decoder time" and measure.figure > 0
 
 
 def test_mistakes_are_told(monkeypatch):

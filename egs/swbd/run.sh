@@ -99,6 +99,7 @@ data=$dir/data
 exp=$dir/exp
 lang=$data/lang
 lang_test=$data/lang_sw1_tg
+lang_fsh=$data/lang_sw1_fsh_fg # for rescoring, with --fisher
 train=train_nodev # all of the training data, but for utterances that are repeated very often
 [ -z "$max_repeats" ] || train=train_nodup
 train_early=$train # a part of it, for the first systems
@@ -144,14 +145,17 @@ if stage 2 "lang, language model, G"; then
   if [ -n "$fisher" ]; then
     read -r -a fisher_dirs <<< "$fisher"
     local/fisher_data_prep.sh "${fisher_dirs[@]}" "$data/local/fisher"
-    echo "$0: WARNING: --fisher is not used yet: the language model is that of the training transcripts alone" >&2
+    local/swbd1_train_lms.sh --order 4 --dev-text "$data/train_dev/text" --fisher-text "$data/local/fisher/text" \
+      "$data/train_nodev/text" "$data/local/dict/lexicon.txt" "$data/local/lm_fsh"
   elif [ "$corpus" = ldc ]; then
-    echo "$0: no --fisher: the language model is that of the training transcripts alone"
+    echo "$0: skipped: no --fisher: the language model is that of the training transcripts alone"
   fi
   utils/prepare_lang.sh "$data/local/dict" "<unk>" "$data/local/lang" "$lang"
   local/swbd1_train_lms.sh --order "$lm_order" --dev-text "$data/train_dev/text" \
     "$data/train_nodev/text" "$data/local/dict/lexicon.txt" "$data/local/lm"
   utils/format_lm.sh "$lang" "$data/local/lm/sw1.o${lm_order}g.kn.gz" "$data/local/dict/lexicon.txt" "$lang_test"
+  [ -z "$fisher" ] ||
+    utils/format_lm.sh "$lang" "$data/local/lm_fsh/sw1_fsh.o4g.kn.gz" "$data/local/dict/lexicon.txt" "$lang_fsh"
   finish
 fi
 
@@ -276,21 +280,28 @@ if stage 14 "decode"; then
     for part in train_dev "${eval_sets[@]}"; do
       steps/nnet/decode.sh --nj "$nj" --cmd "$decode_cmd" "${dnn_decode_opts[@]}" --skip-scoring true \
         "$exp/$gmm/graph_sw1_tg" "$nnet_data/$part" "$exp/$system/decode_${part}_sw1_tg"
+      [ -z "$fisher" ] || steps/lmrescore.sh --cmd "$decode_cmd" --skip-scoring true "$lang_test" "$lang_fsh" \
+        "$data/$part" "$exp/$system/decode_${part}_sw1_tg" "$exp/$system/decode_${part}_sw1_fsh_fg"
     done
   done
   finish
 fi
 
+# score SYSTEM LM: LM weight and penalty are chosen on the development set.
+score() {
+  local part
+  need 14 "$exp/$1/decode_eval2000_$2/lat.1.gz"
+  local/score.sh --cmd "$decode_cmd" "$data/train_dev" "$lang_test" "$exp/$1/decode_train_dev_$2"
+  for part in "${eval_sets[@]}"; do
+    local/score.sh --cmd "$decode_cmd" --lmwt-from "$exp/$1/decode_train_dev_$2" \
+      "$data/$part" "$lang_test" "$exp/$1/decode_${part}_$2"
+  done
+}
+
 if stage 15 "score, RESULTS.md, report"; then
   [ "$gmm" = tri1 ] || systems+=("$gmm")
-  for system in "${systems[@]}" $(networks); do
-    need 14 "$exp/$system/decode_eval2000_sw1_tg/lat.1.gz"
-    local/score.sh --cmd "$decode_cmd" "$data/train_dev" "$lang_test" "$exp/$system/decode_train_dev_sw1_tg"
-    for part in "${eval_sets[@]}"; do
-      local/score.sh --cmd "$decode_cmd" --lmwt-from "$exp/$system/decode_train_dev_sw1_tg" \
-        "$data/$part" "$lang_test" "$exp/$system/decode_${part}_sw1_tg"
-    done
-  done
+  for system in "${systems[@]}" $(networks); do score "$system" sw1_tg; done
+  [ -z "$fisher" ] || for system in $(networks); do score "$system" sw1_fsh_fg; done
   finish
 fi
 if [ "$stop_stage" -ge 15 ]; then

@@ -37,35 +37,43 @@ class BackoffGrammar:
     """
 
     def __init__(self, fst, backoff, name):
-        self.start, self.finals = fst.start, fst.final.tolist()
-        arcs = zip(fst.source.tolist(), fst.ilabel.tolist(), fst.target.tolist(), fst.weight.tolist(), strict=True)
-        self.arc = {(source, label): (target, weight) for source, label, target, weight in arcs}
-        if len(self.arc) < fst.num_arcs:
-            raise PymavgError(
-                f"{name}: two arcs of a state have the same word; expected the grammar of a back-off model"
-            )
-        self.backoff = backoff
+        self.start, self.backoff, self.finals = fst.start, backoff, fst.final
+        self.labels = int(max(fst.ilabel.max(initial=0), backoff)) + 1
+        key = fst.source.astype(np.int64) * self.labels + fst.ilabel  # arrays, since 4-grams are many
+        order = np.argsort(key, kind="stable")
+        self.key, self.target, self.weight = key[order], fst.target[order], fst.weight[order]
+        if (np.diff(self.key) == 0).any():
+            raise PymavgError(f"{name}: two arcs of a state have the same word; a back-off model's grammar expected")
+
+    def _arc(self, state, label):
+        """Return (target, cost) of the arc of a state with this label, or None."""
+        wanted = state * self.labels + label
+        at = int(np.searchsorted(self.key, wanted))
+        if label >= self.labels or at == len(self.key) or self.key[at] != wanted:
+            return None
+        return int(self.target[at]), float(self.weight[at])
 
     def step(self, state, word):
         """Return (next state, cost) of a word; (NOWHERE, infinity) where the grammar does not have it."""
         cost = 0.0
-        while state != NOWHERE:
-            if (state, word) in self.arc:
-                target, weight = self.arc[state, word]
-                return target, cost + weight
-            state, weight = self.arc.get((state, self.backoff), (NOWHERE, np.inf))
-            cost += weight
-        return NOWHERE, np.inf
+        while True:
+            arc = self._arc(state, word)
+            if arc:
+                return arc[0], cost + arc[1]
+            arc = self._arc(state, self.backoff)
+            if not arc:
+                return NOWHERE, np.inf
+            state, cost = arc[0], cost + arc[1]
 
     def final(self, state):
         """Return the cost of ending in a state, by back-off where it is not final."""
         cost = 0.0
-        while self.finals[state] == np.inf:
-            state, weight = self.arc.get((state, self.backoff), (NOWHERE, np.inf))
-            cost += weight
-            if state == NOWHERE:
+        while not np.isfinite(self.finals[state]):
+            arc = self._arc(state, self.backoff)
+            if not arc:
                 return np.inf
-        return cost + self.finals[state]
+            state, cost = arc[0], cost + arc[1]
+        return cost + float(self.finals[state])
 
 
 def rescore(lattice, old, new):

@@ -1,23 +1,25 @@
-"""Measure the speed of training on this CPU against its matrix products and PyTorch.
+"""Measure the speed of training and decoding on this CPU against matrix products, PyTorch and kaldi-decoder.
 
 usage: pymavg bench [options]        (one thread; about 12 minutes; PyTorch only where it is installed)
  e.g.: pymavg bench --only steps,rbm
 
 One line for each measure, tab-separated: name, figure, bound, verdict (ok, short, busy or skipped), frames/s. The
-measures are steps (SGD and NG-SGD), rbm, ranks (two MPI ranks against one), and accuracy (frames and seconds to the
-loss that plain SGD ends with, on the features and alignments named below; skipped where they are not). Exit status 1
-when a bound is missed on a machine that is not busy.
+measures are steps (SGD and NG-SGD), rbm, ranks (two MPI ranks against one), decoder (its time beside that of
+LatticeSimpleDecoder of kaldi-decoder, where that is installed), and accuracy (frames and seconds to the loss that plain
+SGD ends with, on the features and alignments named below; skipped where they are not). Exit status 1 when a bound is
+missed on a machine that is not busy.
 """
 
 import os
 from pathlib import Path
 
+from pymavg.decoding import benchmark as decoder_benchmark
 from pymavg.errors import PymavgError
 from pymavg.nnet import benchmark
 from pymavg.options import Parser, log, positive
 from pymavg.training import accuracy_benchmark, ranks_benchmark
 
-KINDS = ("steps", "rbm", "ranks", "accuracy")
+KINDS = ("steps", "rbm", "ranks", "decoder", "accuracy")
 RECIPE = "egs/swbd"  # what make run leaves
 DATA = {
     "data_train": "data/fbank/train_nodev",
@@ -60,6 +62,8 @@ def _measures(kind, options):
         return benchmark.rbm_measures(options.hidden_dim)
     if kind == "ranks":
         return ranks_benchmark.measures(dims)
+    if kind == "decoder":
+        return decoder_benchmark.measures()
     folders = [getattr(options, name) for name in DATA]
     missing = [folder for folder in folders if not Path(folder).is_dir()]
     if missing:
