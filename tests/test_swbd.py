@@ -85,6 +85,24 @@ def test_missing_transcripts_and_broken_lines_are_told(tmp_path):
     broken.write_text("sw2001A-ms98-a-0001 zero 1.0 hi\n")
     with pytest.raises(PymavgError, match=r"trans.text:1: 'sw2001A.*is not: name, start, end, words"):
         swbd.prepare_training(corpus, tmp_path / "data")
+    for line in ("sw2001A-ms98-a-0001 nan 1.0 hi", "sw2001A-ms98-a-0001 0.0 inf hi", "sw2001A-ms98-a-0001 0.0"):
+        broken.write_text(line + "\n")
+        with pytest.raises(PymavgError, match="trans.text:1: .* is not: name, start, end, words"):
+            swbd.prepare_training(corpus, tmp_path / "data")
+    for name in ("x", "sw2999A-ms98-a-0001", "sw2001B-ms98-a-0001"):
+        broken.write_text(f"{name} 0.0 1.0 hi\n")
+        with pytest.raises(PymavgError, match=r"trans.text:1: .* is not of this side; .*begins with sw2001A expected"):
+            swbd.prepare_training(corpus, tmp_path / "data")
+    assert not (tmp_path / "data").exists()
+
+
+def test_an_utterance_that_ends_before_it_begins_is_left_out(tmp_path, capsys):
+    corpus = swbd_corpus(tmp_path / "swbd")
+    transcript = next(corpus.glob("*/*/20/2001/*A*trans.text"))
+    transcript.write_text("sw2001A-ms98-a-0001 9.0 4.0 hi\nsw2001A-ms98-a-0002 1.0 2.0 hi\n")
+    swbd.prepare_training(corpus, tmp_path / "data")
+    assert "trans.text:1: 'sw2001A-ms98-a-0001 9.0 4.0 hi' ends before it begins" in capsys.readouterr().err
+    assert read_lines(tmp_path / "data" / "text")[0] == "sw02001-A_000100-000200 hi"
 
 
 @pytest.mark.parametrize("count, fits", [(2435, True), (2438, True), (0, False), (1200, False)])

@@ -195,7 +195,7 @@ def _read_pem(path, rules):
             file, side, _, start, end = fields
             name = _name(file, side, start, end, rules.rounded)
             rows.setdefault(f"{file}-{side}", {})[float(start), float(end)] = name
-        except ValueError:
+        except (OverflowError, ValueError):
             raise PymavgError(f"{path}:{number}: '{line}' is not: file, side, speaker, start, end") from None
     segments = {}
     for recording, times in rows.items():
@@ -216,7 +216,7 @@ def _read_stm(lines, rules):
         try:
             file, side, _, start, end = fields[:5]
             name, times = _name(file, side, start, end, rules.rounded), (f"{file}-{side}", float(start), float(end))
-        except ValueError:
+        except (OverflowError, ValueError):
             raise PymavgError(f"{place}: '{line}' is not: file, side, speaker, start, end, label, words") from None
         scored = all(word.lower() != IGNORED for word in fields)
         rows.append((name, times, reference_words(fields[6:]) if scored else None))

@@ -11,7 +11,7 @@ from pymavg.data.ldc import find_sphere, walk, write_data_dir, write_sorted
 from pymavg.data.spelling import pronounce
 from pymavg.errors import PymavgError
 from pymavg.files import read_lines
-from pymavg.options import log
+from pymavg.options import log, warn
 
 TRANSCRIPTS = "swb_ms98_transcriptions"
 TRANSCRIPTS_URL = "https://www.openslr.org/resources/5/switchboard_word_alignments.tar.gz"
@@ -167,19 +167,25 @@ def _check_complete(corpus, expected, audio, allow_partial):
 def _read_transcript(path, acronyms, speakers):
     """Return [(utterance, recording, speaker, start, end, words)] of one side, without silences."""
     utterances = []
+    recording = f"sw0{path.name[2:6]}-{path.name[6]}"
+    speaker = f"sw{speakers[recording]}" if recording in speakers else recording
+    name = f"{speaker}-{recording[2:]}" if recording in speakers else recording
     for number, line in enumerate(read_lines(path), 1):
-        fields = line.split(None, 3)
-        try:
-            start, end = float(fields[1]), float(fields[2])
-        except (IndexError, ValueError):
-            raise PymavgError(f"{path}:{number}: '{line}' is not: name, start, end, words") from None
-        words = swbd_text.training_words(fields[3] if len(fields) > 3 else "", acronyms)
-        if not words:
+        place, fields = f"{path}:{number}", line.split(None, 3)
+        if not fields:
             continue
-        recording = f"sw0{fields[0][2:6]}-{fields[0][6]}"
-        times = f"{int(100 * start + 0.5):06d}-{int(100 * end + 0.5):06d}"
-        speaker = f"sw{speakers[recording]}" if recording in speakers else recording
-        name = f"{speaker}-{recording[2:]}" if recording in speakers else recording
-        first, last = int(100 * start + 0.5) / 100, int(100 * end + 0.5) / 100
-        utterances.append((f"{name}_{times}", recording, speaker, first, last, words))
+        try:
+            first, last = (int(100 * float(time) + 0.5) for time in fields[1:3])  # hundredths of a second
+        except (OverflowError, ValueError):
+            raise PymavgError(f"{place}: '{line}' is not: name, start, end, words") from None
+        if not fields[0].startswith(path.name[:7]):
+            raise PymavgError(
+                f"{place}: '{line}' is not of this side; a name that begins with {path.name[:7]} expected"
+            )
+        words = swbd_text.training_words(fields[3] if len(fields) > 3 else "", acronyms)
+        if words and not 0 <= first < last:
+            warn(f"{place}: '{line}' ends before it begins, and is left out")
+        elif words:
+            times = f"{first:06d}-{last:06d}"
+            utterances.append((f"{name}_{times}", recording, speaker, first / 100, last / 100, words))
     return utterances
