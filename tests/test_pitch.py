@@ -59,10 +59,12 @@ def test_pasted_behind_plp(tmp_path, noise):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("--min-f0=500", r"pitch.conf: 0 < --min-f0 < --max-f0"),
+        ("--min-f0=500", r"pitch.conf: 1 <= --min-f0 < --max-f0"),
         ("--sample-frequency=2000", "--resample-frequency of at most"),
         ("--resample-frequency=1500", "--lowpass-cutoff below half"),
-        ("--delta-pitch=0", "--delta-pitch between 0 and 1"),
+        ("--delta-pitch=1e-9", "--delta-pitch from 0.0001"),
+        ("--frame-shift=0.01", "--frame-shift from 1"),
+        ("--nccf-ballast=-1", "--nccf-ballast"),
         ("--max-f=300", r"pitch.conf:2: option --max-f is unknown .*did you mean max-f0"),
         ("--snip-edges=no", "pitch.conf:2: --snip-edges needs true or false"),
     ],

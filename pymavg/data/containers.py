@@ -100,4 +100,4 @@ def _check_wave(data, name):
 
 def _check_size(present, expected, name):
     if present < expected:
-        raise PymavgError(f"{name}: {expected} bytes of audio expected, {present} present; the file is cut")
+        raise PymavgError(f"{name}: {expected} bytes of audio expected, {max(0, present)} present; the file is cut")
