@@ -11,7 +11,7 @@ Options, with their defaults:
   --cmd $cmd"
 
 echo "$0 $*"
-. ./path.sh
+. "$(dirname "$0")/recipe.sh"
 . utils/parse_options.sh
 . steps/gmm/begin.sh
 if [ $# -ne 3 ]; then
