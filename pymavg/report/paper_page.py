@@ -63,7 +63,8 @@ def _set_up(rows, paper):
     return [
         f"Network {network}; {trained:,} frames an epoch, {frames:,} CV frames; {len({(r.conf) for r in rows})} rows,",
         f"{len(rows)} trainings. *Period* and *minibatch* are the paper's; in brackets what they were scaled to.",
-        "*Averages*: in one epoch. LM weight and penalty were chosen once, on the development set for the first row.",
+        "*Averages*: in one epoch; *CPU s*: of a whole training. LM weight and penalty were chosen once, on the",
+        "development set for the first row.",
     ]
 
 
@@ -81,14 +82,15 @@ def _by_conf(rows):
 
 def _rows_table(rows):
     parts = parts_of(rows)
-    head = ["conf", "N", "optimizer", "start", "minibatch", "period", "schedule", "averages", "seeds", "CV loss"]
-    lines = _head([*head, "CV accuracy", *(f"WER {part}" for part in parts)])
+    head = ["conf", "N", "optimizer", "start", "minibatch", "period", "schedule", "averages", "seeds", "CPU s"]
+    lines = _head([*head, "CV loss", "CV accuracy", *(f"WER {part}" for part in parts)])
     for conf, group in _by_conf(rows).items():
         s = group[0].settings
         cells = [conf, s["workers"], s["optimizer"], s["init"], f"{s['minibatch']} ({s['minibatch_size']})"]
         cells += [f"{s['period']} ({s['average_period']})" if s["workers"] != "1" else "–", s["schedule"]]
-        cells += [s["averages"] if s["workers"] != "1" else "–", len(group), _mean([r.loss for r in group])]
-        cells += [_mean([r.accuracy for r in group]), *(_mean([r.wer(part) for r in group]) for part in parts)]
+        cells += [s["averages"] if s["workers"] != "1" else "–", len(group), _mean([r.cpu_seconds for r in group])]
+        cells += [_mean([r.loss for r in group]), _mean([r.accuracy for r in group])]
+        cells += [_mean([r.wer(part) for r in group]) for part in parts]
         lines.append(_line(cells))
     return lines
 

@@ -12,7 +12,7 @@ from pymavg.report.frame_scores import read_frame_scores
 
 DECODED = "decode_eval2000"
 SETTINGS = ("workers", "optimizer", "init", "period", "average_period", "minibatch", "minibatch_size", "schedule")
-MORE_SETTINGS = ("reduce_type", "learn_rate", "lr_scaling", "extra", "averages", "diverged")
+MORE_SETTINGS = ("reduce_type", "learn_rate", "lr_scaling", "extra", "averages", "cpu_seconds", "diverged")
 
 
 @dataclass
@@ -48,6 +48,12 @@ class Row:
     def accuracy(self):
         """CV frame accuracy in %."""
         return 100 * sum(s.correct for s in self.frames.values()) / sum(s.frames for s in self.frames.values())
+
+    @property
+    def cpu_seconds(self):
+        """CPU time of the training, or None where it is not told."""
+        found = re.fullmatch(r"[0-9.]+", self.settings["cpu_seconds"])
+        return float(found[0]) if found else None
 
     def wer(self, part):
         """Word error rate of a part in %, or None."""

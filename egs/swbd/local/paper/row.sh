@@ -80,11 +80,13 @@ case $schedule in
 esac
 
 mkdir -p "$dir"
-steps/nnet/train.sh --use-gpu "$use_gpu" --seed "$seed" --optimizer "$optimizer" --learn-rate "$learn_rate" \
+TIMEFORMAT=%U # seconds of CPU, whatever else the machine does
+{ time steps/nnet/train.sh --use-gpu "$use_gpu" --seed "$seed" --optimizer "$optimizer" --learn-rate "$learn_rate" \
   --max-change-mode "$change_limit" --minibatch-size "$minibatch_size" --average-period "$average_period" \
   --schedule "$schedule" --reduce-type "$reduce_type" --lr-scaling "$lr_scaling" "${opts[@]}" \
   --cmvn-opts "$(cat "$paper/dbn/cmvn_opts")" --train-opts "--on-divergence=halve ${more:-} $train_opts $extra" \
-  "$paper/train" "$paper/cv" "$lang" "${gmm}_ali_train_nodev" "${gmm}_ali_train_dev" "$dir" > "$dir/row.log"
+  "$paper/train" "$paper/cv" "$lang" "${gmm}_ali_train_nodev" "${gmm}_ali_train_dev" "$dir" > "$dir/row.log" 2>&3; } \
+  3>&2 2> "$dir/cpu_seconds"
 pymavg score-frames "$data/train_dev" "${gmm}_ali_train_dev" "$dir" "$dir/frames.tsv"
 rm -rf "$dir/nnet" # the models of all epochs
 
@@ -93,5 +95,6 @@ averages=$(awk -v f="$(cat "$paper/num_frames")" -v n="$workers" -v b="$minibatc
 printf '%s\t%s\n' workers "$workers" optimizer "$optimizer" init "$init" period "$period" average_period "$average_period" \
   minibatch "$minibatch" minibatch_size "$minibatch_size" schedule "$schedule" reduce_type "$reduce_type" \
   learn_rate "$learn_rate" lr_scaling "$lr_scaling" extra "$extra" averages "$averages" \
+  cpu_seconds "$(cat "$dir/cpu_seconds")" \
   diverged "$(grep -c ' diverged in epoch ' "$dir/log/train.log" || true)" > "$dir/.row.tsv.tmp"
 mv "$dir/.row.tsv.tmp" "$dir/row.tsv"
