@@ -11,7 +11,7 @@ run: venv      ## set up, then from the corpus to the word error rate (egs/swbd/
 	egs/swbd/run.sh
 
 demo: venv     ## the same on a quarter of an hour of speech, in egs/swbd/demo
-	egs/swbd/run.sh --mini-hours 0.25 --dir demo
+	egs/swbd/run.sh --mini-hours 0.25 --conf conf/demo.conf --dir demo
 
 paper: venv    ## the paper's ablations in small, on the corpus that `make run` made (about an hour on two cores)
 	egs/swbd/local/paper/run.sh

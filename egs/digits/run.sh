@@ -53,9 +53,10 @@ prepare_lang() {
   utils/format_grammar.sh --type single "$data/lang" "$data/local/digits.txt" "$data/lang_test"
 }
 
-# 3. Features: MFCC for the GMMs, log-mel energies for the network.
+# 3. Features: MFCC for the GMMs, log-mel energies for the network, which is trained on the data at three speeds.
 make_features() {
-  for part in train_tr train_cv test; do
+  utils/data/perturb_data_dir_speed_3way.sh "$data/train_tr" "$data/train_sp"
+  for part in train_tr train_sp train_cv test; do
     utils/copy_data_dir.sh "$data/$part" "$data/fbank/$part"
     steps/make_mfcc.sh --nj "$nj" --cmd "$train_cmd" "$data/$part"
     steps/compute_cmvn_stats.sh "$data/$part"
@@ -69,7 +70,7 @@ train_gmms() {
   steps/train_mono.sh "${gmm[@]}" --nj "$nj" "$data/train_tr" "$data/lang" "$exp/mono"
   steps/align_si.sh --nj "$nj" --cmd "$train_cmd" "$data/train_tr" "$data/lang" "$exp/mono" "$exp/mono_ali"
   steps/train_deltas.sh "${gmm[@]}" 150 1000 "$data/train_tr" "$data/lang" "$exp/mono_ali" "$exp/tri1"
-  for part in train_tr train_cv; do
+  for part in train_sp train_cv; do
     steps/align_si.sh --nj "$nj" --cmd "$train_cmd" "$data/$part" "$data/lang" "$exp/tri1" "$exp/tri1_ali_$part"
   done
 }
@@ -77,10 +78,10 @@ train_gmms() {
 # 5. The network: RBM pretraining, then natural-gradient SGD with parameter averaging.
 train_network() {
   steps/nnet/pretrain_dbn.sh --cmd "$cuda_cmd" "${dbn[@]}" --num-workers "$num_workers" --use-gpu "$use_gpu" \
-    --seed "$seed" "$data/fbank/train_tr" "$exp/dnn_pretrain"
+    --seed "$seed" "$data/fbank/train_sp" "$exp/dnn_pretrain"
   steps/nnet/train.sh --cmd "$cuda_cmd" "${dnn[@]}" --num-workers "$num_workers" --use-gpu "$use_gpu" \
     --seed "$seed" --dbn "$exp/dnn_pretrain/3.dbn" --feature-transform "$exp/dnn_pretrain/final.feature_transform" \
-    "$data/fbank/train_tr" "$data/fbank/train_cv" "$data/lang" "$exp/tri1_ali_train_tr" "$exp/tri1_ali_train_cv" \
+    "$data/fbank/train_sp" "$data/fbank/train_cv" "$data/lang" "$exp/tri1_ali_train_sp" "$exp/tri1_ali_train_cv" \
     "$exp/dnn"
 }
 

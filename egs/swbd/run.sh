@@ -84,7 +84,7 @@ smbr=${smbr:-$full_gmm}
 [ -f "$conf" ] || refuse "--conf $conf: no such file"
 . local/stages.sh
 mono_shortest="" early_utts="" early_repeats="" max_repeats="" # subsets of stage 4 that a conf may ask for
-speed_perturb=false
+speed_perturb=false gmm_opts=()
 # shellcheck source=egs/swbd/conf/mini.conf
 . "$conf"
 
@@ -193,14 +193,14 @@ fi
 if stage 5 "monophone"; then
   need 4 "$data/train_short/cmvn.scp"
   need 2 "$lang/L.fst"
-  steps/train_mono.sh --nj "$nj" --cmd "$train_cmd" --totgauss "$mono_gauss" "$data/train_short" "$lang" "$exp/mono"
+  steps/train_mono.sh --nj "$nj" --cmd "$train_cmd" --totgauss "$mono_gauss" "${gmm_opts[@]}" "$data/train_short" "$lang" "$exp/mono"
   steps/align_si.sh --nj "$nj" --cmd "$train_cmd" "$data/$train_early" "$lang" "$exp/mono" "$exp/mono_ali"
   finish
 fi
 
 if stage 6 "tri1 (deltas)"; then
   need 5 "$exp/mono_ali/ali.1.gz"
-  steps/train_deltas.sh --cmd "$train_cmd" "$tri1_leaves" "$tri1_gauss" \
+  steps/train_deltas.sh --cmd "$train_cmd" "${gmm_opts[@]}" "$tri1_leaves" "$tri1_gauss" \
     "$data/$train_early" "$lang" "$exp/mono_ali" "$exp/tri1"
   finish
 fi

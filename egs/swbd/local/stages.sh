@@ -13,7 +13,7 @@ reads() {
     2) echo lm_order fisher ;;
     3) echo eval2001 rt03 ;;
     4) features_read; echo mono_utts; if_given mono_shortest early_utts early_repeats max_repeats ;;
-    5) echo mono_gauss ;;
+    5) echo mono_gauss; if_given gmm_opts ;;
     6) echo tri1_leaves tri1_gauss ;;
     7 | 8 | 9) echo "tri$(($1 - 5))_leaves tri$(($1 - 5))_gauss" ;;
     10) echo speed_perturb; if [ "${full_gmm:-}" = true ]; then echo full_gmm decode_opts; else echo conf/fbank.conf; fi ;;
