@@ -1,8 +1,10 @@
 """Sequence training: derivatives and trained networks against Kaldi's (golden/smbr), averaging, resumption."""
 
 import json
+import os
 import re
 import shutil
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +25,7 @@ from pymavg.kaldi.transitions import read_transition_model
 from pymavg.nnet.network import Network
 from pymavg.nnet.optimizer import OptimizerOptions
 from pymavg.training.combination import AveragingOptions
+from pymavg.training.launch import find_mpirun, mpi_command, mpi_environment
 from pymavg.training.settings import TrainOptions
 from pymavg.training.trainer import train
 
@@ -206,6 +209,21 @@ def test_one_worker_is_unaveraged_and_average_frames_count_frames(toy, tmp_path)
     one = {**TOY, "virtual_workers": 2, "average_frames": 1}
     each = {**TOY, "virtual_workers": 2, "average_period": 1}
     assert np.array_equal(fit(toy, tmp_path / "a", **one), fit(toy, tmp_path / "b", **each))
+
+
+def test_two_ranks_are_two_virtual_workers(toy, tmp_path):
+    pytest.importorskip("mpi4py")
+    if find_mpirun() is None:
+        pytest.skip("no mpirun")
+    words = [f"--{name.replace('_', '-')}={str(value).lower()}" for name, value in TOY.items()]
+    words = ["train-sequence", "--use-gpu=no", *words, *map(str, toy), str(tmp_path / "ranks")]
+    environment = mpi_environment({**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"})
+    done = subprocess.run(mpi_command(2, words), capture_output=True, text=True, timeout=300, env=environment)
+    assert done.returncode == 0, done.stderr
+    virtual = fit(toy, tmp_path / "virtual", **TOY, virtual_workers=2)
+    assert Network(read_nnet(tmp_path / "ranks" / "final.nnet")).theta == pytest.approx(virtual, abs=1e-6)
+    told = (tmp_path / "ranks" / "prior_counts", tmp_path / "virtual" / "prior_counts")
+    assert open_reader(told[0]).vector() == pytest.approx(open_reader(told[1]).vector(), rel=1e-4)
 
 
 @pytest.mark.parametrize("optimizer", ["sgd", "ngsgd"])
