@@ -7,6 +7,7 @@ import pytest
 
 from pymavg.decoding import paths
 from pymavg.decoding.archive import read_lattices
+from pymavg.decoding.determinize import determinize
 from pymavg.decoding.mbr import mbr_decode
 from pymavg.decoding.word_lattice import WordAligner
 from pymavg.decoding.word_times import WordTimer
@@ -53,8 +54,10 @@ def cost(lattice):
 
 def test_costs_of_the_best_path(file, lattices):
     graph, acoustic = table(file("1best_lmcost.txt")), table(file("1best_accost.txt"))
+    alignments = table(file("1best_ali.txt"))
     for utterance, lattice in lattices.items():
         best = paths.best_path(lattice, cost(lattice))
+        assert best.tids.tolist() == [int(t) for t in alignments[utterance]]
         assert best.graph_cost == pytest.approx(float(graph[utterance][0]), abs=1e-3)
         assert best.acoustic_cost == pytest.approx(float(acoustic[utterance][0]), abs=1e-2)
 
@@ -68,12 +71,31 @@ def test_best_words_over_lm_weights_and_penalties(file, lattices, symbols, lmwt,
 
 
 def test_ten_best(file, lattices, symbols):
-    expected = {}
+    expected, costs = {}, [table(file(f"nbest10_{kind}cost.txt")) for kind in ("lm", "ac")]
     for name, words in table(file("nbest10_words.txt")).items():
-        expected.setdefault(name.rsplit("-", 1)[0], []).append(words)
+        row = words, *(float(values[name][0]) for values in costs)
+        expected.setdefault(name.rsplit("-", 1)[0], []).append(row)
     for utterance, lattice in lattices.items():
         found = paths.n_best(lattice, cost(lattice), 10)
-        assert [[symbols[w] for w in path.words] for path in found] == expected[utterance]
+        assert [[symbols[w] for w in path.words] for path in found] == [words for words, _, _ in expected[utterance]]
+        for path, (_, graph, acoustic) in zip(found, expected[utterance], strict=True):
+            assert path.graph_cost == pytest.approx(graph, abs=1e-3)
+            assert path.acoustic_cost == pytest.approx(acoustic, abs=1e-2)
+
+
+def test_pruned_determinisation(file, lattices):
+    """Words and costs of lattice-determinize-pruned; it starts, as Kaldi's does, from the lattice as it is."""
+    pruned = dict(read_lattices(file("detpruned3.txt")))
+    for utterance, lattice in lattices.items():
+        found, expected = (
+            {tuple(p.words.tolist()): p for p in paths.n_best(each, cost(each), 10_000)}
+            for each in (determinize(lattice.expand(), SCALE, 3.0, utterance), pruned[utterance])
+        )
+        best = min(p.graph_cost + SCALE * p.acoustic_cost for p in expected.values())
+        for words, path in expected.items():
+            if path.graph_cost + SCALE * path.acoustic_cost < best + 3.0 - 1e-3:
+                assert found[words].graph_cost == pytest.approx(path.graph_cost, abs=1e-3)
+                assert found[words].acoustic_cost == pytest.approx(path.acoustic_cost, abs=2e-2)
 
 
 def test_oracle_errors(golden, file, lattices, symbols):
