@@ -11,7 +11,7 @@ NOTHING = 0.3  # points of frame accuracy below which a loss counts as none, whe
 BASE = "ngsgd_1"
 
 
-def page(rows, paper, command):
+def page(rows, paper, command, notes=""):
     """Return the text of the part.
 
     Parameters
@@ -21,6 +21,8 @@ def page(rows, paper, command):
         Where they are.
     command : str
         What made them.
+    notes : str
+        What people made of them, put before the last lines.
     """
     return "\n".join(
         [
@@ -47,6 +49,7 @@ def page(rows, paper, command):
             "",
             *_loss_table(rows),
             "",
+            *([notes.strip("\n"), ""] if notes else []),
             f"* Commit {commit()}; command `{command}`",
             f"* Machine: {machine()}",
         ]

@@ -8,6 +8,7 @@ usage: pymavg paper-results [options] <paper-dir>
 
 from pathlib import Path
 
+from pymavg.files import read_lines
 from pymavg.options import Parser
 from pymavg.report.paper_page import page
 from pymavg.report.paper_rows import read_rows, write_results
@@ -19,10 +20,12 @@ def main(argv):
     parser = Parser("paper-results", __doc__)
     parser.add_argument("--markdown", help="file whose second part is written")
     parser.add_argument("--command", default="local/paper/run.sh", help="what made the rows, for the markdown")
+    parser.add_argument("--notes", help="file that is put into the markdown, before its last lines")
     parser.add_argument("paper", metavar="paper-dir")
     args = parser.parse_args(argv)
     rows = read_rows(args.paper)
     write_results(Path(args.paper) / "results.tsv", rows)
     if args.markdown:
-        write_part(args.markdown, "paper", page(rows, Path(args.paper), args.command))
+        notes = "\n".join(read_lines(args.notes)) if args.notes else ""
+        write_part(args.markdown, "paper", page(rows, Path(args.paper), args.command, notes))
     print(f"{args.paper}/results.tsv: {len(rows)} trainings")

@@ -132,5 +132,7 @@ if stage 4 "decode"; then
 fi
 
 if stage 5 "results"; then
-  pymavg paper-results ${results:+--markdown "$results"} --command "$invocation" "$paper"
+  notes=conf/paper/notes_$size.md
+  [ -f "$notes" ] || notes=
+  pymavg paper-results ${notes:+--notes "$notes"} ${results:+--markdown "$results"} --command "$invocation" "$paper"
 fi
