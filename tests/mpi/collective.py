@@ -32,6 +32,8 @@ class Source:
 class Learner:
     """Moves its parameters by what it sees, so that nothing can be seen twice or left out unnoticed."""
 
+    told = "loss {loss:.4f}"
+
     def __init__(self, number, accident=None):
         self.theta, self.number, self.accident = np.linspace(-1, 1, SIZE, dtype=np.float32), number, accident
         self.sums = np.zeros(3)
