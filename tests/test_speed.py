@@ -83,10 +83,10 @@ def test_a_copy_has_new_names_and_times_and_no_features(data, tmp_path, monkeypa
 
 def test_three_ways(data, tmp_path):
     target = tmp_path / "sp"
-    assert main(["perturb-data-dir-speed", "3way", str(data), str(target)]) == 0
+    assert main(["perturb-data-dir-speed-3way", str(data), str(target)]) == 0
     assert DataDir(target).utts == ["s1-a", "s2-b", "sp0.9-s1-a", "sp0.9-s2-b", "sp1.1-s1-a", "sp1.1-s2-b"]
     before = (target / "wav.scp").stat().st_mtime_ns
-    assert main(["perturb-data-dir-speed", "3way", str(data), str(target)]) == 0
+    assert main(["perturb-data-dir-speed-3way", str(data), str(target)]) == 0
     assert (target / "wav.scp").stat().st_mtime_ns == before
     wavs = WavScp(target / "wav.scp")
     assert len(wavs["sp1.1-r-A"][0]) < len(wavs["r-A"][0]) < len(wavs["sp0.9-r-A"][0])
