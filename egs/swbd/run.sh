@@ -75,10 +75,10 @@ case $corpus in
   *) refuse "--corpus $corpus: expected mini or ldc" ;;
 esac
 nj=${nj:-$(nproc)}
+[[ $full_gmm =~ ^(true|false)$ ]] || refuse "--full-gmm $full_gmm: expected true or false"
 smbr=${smbr:-$full_gmm}
 [[ $smbr =~ ^(true|false)$ ]] || refuse "--smbr $smbr: expected true or false"
 [[ $use_gpu =~ ^(auto|yes|no)$ ]] || refuse "--use-gpu $use_gpu: expected auto, yes or no"
-[[ $full_gmm =~ ^(true|false)$ ]] || refuse "--full-gmm $full_gmm: expected true or false"
 [ "$stage" -ge 0 ] && [ "$stage" -le 15 ] && [ "$stage" -le "$stop_stage" ] ||
   refuse "--stage $stage --stop-stage $stop_stage: a stage of 0 to 15 expected, not above the last one"
 [ -f "$conf" ] || refuse "--conf $conf: no such file"

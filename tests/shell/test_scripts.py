@@ -83,10 +83,17 @@ def test_options_need_values_and_stand_before_arguments(script):
     assert f"option {options[0]} must stand before the arguments" in done.stderr
 
 
+def source_of(script):
+    """Return the text of a script and of the parts of steps that it sources."""
+    text = (ROOT / script[0] / script[1]).read_text()
+    parts = re.findall(r'^\. "\$\(dirname "\$0"\)/(gmm/\w+\.sh)"', text, re.MULTILINE)
+    return text + "".join((ROOT / "steps" / part).read_text() for part in parts)
+
+
 @pytest.mark.parametrize("script", PARSED, ids=name_of)
 def test_usage_tells_only_options_that_exist(script):
     usage = call(script, "--help").stdout
-    source = (ROOT / script[0] / script[1]).read_text()
+    source = source_of(script)
     for option in options_in(usage):
         variable = option[2:].replace("-", "_")
         assert re.search(rf"(^|\s){variable}=", source, re.MULTILINE) or "declare" in source, option
@@ -97,7 +104,7 @@ def test_values_are_never_run(script, tmp_path):
     """All options that take text get it in one call; that the last one is refused shows that all were parsed."""
     mark = tmp_path / "run"
     value = f"$(touch {mark})`touch {mark}`; touch {mark}; x[$(touch {mark})]"
-    source = (ROOT / script[0] / script[1]).read_text()
+    source = source_of(script)
     typed = {name.replace("_", "-") for name in re.findall(r"\b([a-z_0-9]+)=(?:[-+.0-9e]+|true|false)(?!\S)", source)}
     typed |= {"nj", "num-workers"}
     texts = [option for option in options_in(call(script, "--help").stdout) if option[2:] not in typed]
