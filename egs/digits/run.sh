@@ -53,12 +53,9 @@ prepare_lang() {
   utils/format_grammar.sh --type single "$data/lang" "$data/local/digits.txt" "$data/lang_test"
 }
 
-# 3. Features: MFCC for the GMMs, log-mel energies for the network, which is trained on the data at five speeds.
+# 3. Features: MFCC for the GMMs, log-mel energies for the network, which is trained on the data at three speeds.
 make_features() {
-  for speed in 0.8 0.9 1.1 1.2; do # a wide range, because there are few speakers
-    utils/data/perturb_data_dir_speed.sh "$speed" "$data/train_tr" "$data/train_sp$speed"
-  done
-  utils/combine_data.sh "$data/train_sp" "$data/train_tr" "$data/train_sp"{0.8,0.9,1.1,1.2}
+  utils/data/perturb_data_dir_speed_3way.sh "$data/train_tr" "$data/train_sp"
   for part in train_tr train_sp train_cv test; do
     utils/copy_data_dir.sh "$data/$part" "$data/fbank/$part"
     steps/make_mfcc.sh --nj "$nj" --cmd "$train_cmd" "$data/$part"
