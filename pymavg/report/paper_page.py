@@ -63,11 +63,12 @@ def _set_up(rows, paper):
             network = line.partition(": ")[2].partition(";")[0]
     frames = sum(s.frames for s in rows[0].frames.values())
     trained = int(read_lines(Path(paper) / "num_frames")[0])
+    chosen = "LM weight and penalty were chosen once, on the development set for the first row."
     return [
         f"Network {network}; {trained:,} frames an epoch, {frames:,} CV frames; {len({(r.conf) for r in rows})} rows,",
         f"{len(rows)} trainings. *Period* and *minibatch* are the paper's; in brackets what they were scaled to.",
-        "*Averages*: in one epoch; *CPU s*: of a whole training. LM weight and penalty were chosen once, on the",
-        "development set for the first row.",
+        "*Averages*: in one epoch; *CPU s*: of a whole training.",
+        chosen if parts_of(rows) else "None is decoded yet: there are no word errors.",
     ]
 
 
