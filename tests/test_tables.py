@@ -2,6 +2,7 @@ import gzip
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -314,3 +315,14 @@ def test_a_real_experiment(shared):
     lengths = read_token_map(root / "data/train/utt2num_frames")
     found = {key: len(matrix) for key, matrix in read_matrices(root / "data/train/feats.scp", root=root)}
     assert found == {key: int(text) for key, text in lengths.items()}
+
+
+def test_threads_may_read_one_scp_together(tmp_path):
+    with MatrixWriter(tmp_path / "f.ark", tmp_path / "f.scp") as writer:
+        for i in range(40):
+            writer.write(f"utt{i}", np.full((200, 20), i, np.float32))
+    scp = MatrixScp(tmp_path / "f.scp")
+    keys = [f"utt{i}" for i in range(40)] * 20
+    with ThreadPoolExecutor(4) as pool:
+        for key, matrix in zip(keys, pool.map(scp.__getitem__, keys), strict=True):
+            assert (matrix == int(key[3:])).all()

@@ -10,6 +10,7 @@ printed line, ends in silence where a pipe fails, trusts every size it reads, an
 encodings are needed for models in any case (pymavg.kaldi.stream); the tests compare with kaldi-io on what both read.
 """
 
+import threading
 from collections.abc import Mapping
 
 import numpy as np
@@ -96,6 +97,7 @@ class Scp(Mapping):
         self._root = root
         self._entries = read_scp(path)
         self._files = OpenFiles()
+        self._lock = threading.Lock()  # several workers of one process read ahead, each in its thread
 
     def __len__(self):
         return len(self._entries)
@@ -124,7 +126,8 @@ class Scp(Mapping):
                 return self._object(source, key)
         if place.file == "-":
             raise PymavgError(f"'{place.text}': the standard input cannot be read at random; use ark:-")
-        return self._object(self._files.source(place.file, place.offset), key)
+        with self._lock:
+            return self._object(self._files.source(place.file, place.offset), key)
 
     def _object(self, source, key):
         source.utterance = key
