@@ -57,9 +57,11 @@ prepare_lang() {
 make_features() {
   utils/data/perturb_data_dir_speed_3way.sh "$data/train_tr" "$data/train_sp"
   for part in train_tr train_sp train_cv test; do
-    utils/copy_data_dir.sh "$data/$part" "$data/fbank/$part"
     steps/make_mfcc.sh --nj "$nj" --cmd "$train_cmd" "$data/$part"
     steps/compute_cmvn_stats.sh "$data/$part"
+  done
+  for part in train_sp train_cv test; do
+    utils/copy_data_dir.sh "$data/$part" "$data/fbank/$part"
     steps/make_fbank.sh --nj "$nj" --cmd "$train_cmd" "$data/fbank/$part"
     steps/compute_cmvn_stats.sh "$data/fbank/$part"
   done

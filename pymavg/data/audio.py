@@ -14,7 +14,7 @@ import numpy as np
 from pymavg.data.commands import stand_in
 from pymavg.data.containers import decode
 from pymavg.data.segments import Cutter, read_segments
-from pymavg.data.speed import change_speed, split_speed
+from pymavg.data.speed import split_speed
 from pymavg.errors import PymavgError
 from pymavg.kaldi.inputs import open_stream, read_scp
 from pymavg.kaldi.rspecifier import parse_place
@@ -95,7 +95,7 @@ class WavScp(Mapping):
 
     def _played(self, samples, speed, what):
         if self._sped[0] != what:
-            self._sped = what, change_speed(samples, speed)
+            self._sped = what, resample(samples, speed.numerator, speed.denominator)
         return self._sped[1]
 
     def _one_channel(self, samples, channel):

@@ -7,8 +7,6 @@ al., "Audio augmentation for speech recognition", Interspeech 2015; Kaldi's util
 import re
 from fractions import Fraction
 
-import numpy as np
-
 from pymavg.data.combine import combine, renamed_tables
 from pymavg.data.datadir import BY_RECORDING, DataDir, write_tables
 from pymavg.errors import PymavgError
@@ -48,13 +46,6 @@ def parse_speed(text):
     if not SLOWEST <= speed <= FASTEST:
         raise PymavgError(f"speed '{text}': a number from {float(SLOWEST)} to {float(FASTEST)} expected, such as 0.9")
     return speed
-
-
-def change_speed(samples, speed):
-    """Return `samples` (n,) played at `speed` (Fraction), float32 (ceil(n / speed),), at the same sampling rate."""
-    from scipy.signal import resample_poly  # seldom wanted, and seconds to import
-
-    return resample_poly(samples, speed.denominator, speed.numerator).astype(np.float32)
 
 
 def perturb(source, target, speed):

@@ -14,7 +14,7 @@ reads() {
     3) echo eval2001 rt03 ;;
     4) features_read; echo mono_utts; if_given mono_shortest early_utts early_repeats max_repeats ;;
     5) echo mono_gauss; if_given gmm_opts ;;
-    6) echo tri1_leaves tri1_gauss ;;
+    6) echo tri1_leaves tri1_gauss; if_given gmm_opts ;;
     7 | 8 | 9) echo "tri$(($1 - 5))_leaves tri$(($1 - 5))_gauss" ;;
     10) echo speed_perturb; if [ "${full_gmm:-}" = true ]; then echo full_gmm decode_opts; else echo conf/fbank.conf; fi ;;
     11) echo num_workers seed dnn_depth dnn_dim "$dbn_conf" ;;
@@ -96,9 +96,9 @@ need() {
   done
 }
 
-# skip N TITLE [WHY]: say that a stage that is asked for is left out, or not there yet.
+# skip N TITLE WHY: say that a stage that is asked for is left out.
 skip() {
   if [ "$stage" -le "$1" ] && [ "$stop_stage" -ge "$1" ]; then
-    echo "stage $1 ($2): skipped; ${3:-it comes with a later release}"
+    echo "stage $1 ($2): skipped; $3"
   fi
 }
