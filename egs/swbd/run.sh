@@ -205,11 +205,16 @@ if stage 6 "tri1 (deltas)"; then
   finish
 fi
 
-# perturb_speed: make $dnn_train, with what its alignments need.
+# perturb_speed: make $dnn_train, with what its alignments need; $train has its features already.
 perturb_speed() {
   [ "$speed_perturb" = true ] || return 0
-  utils/data/perturb_data_dir_speed_3way.sh "$data/$train" "$data/$dnn_train"
-  features "$dnn_train"
+  local speed parts=("$data/$train")
+  for speed in 0.9 1.1; do
+    utils/data/perturb_data_dir_speed.sh "$speed" "$data/$train" "$data/$dnn_train$speed"
+    features "$dnn_train$speed"
+    parts+=("$data/$dnn_train$speed")
+  done
+  utils/combine_data.sh "$data/$dnn_train" "${parts[@]}"
 }
 
 # unperturbed: the part of the DNN's training data that is $train itself; pretraining needs no more.
