@@ -65,3 +65,12 @@ def test_an_edited_conf_is_refused_with_the_remedy(recipe, tmp_path):
     assert done.stderr.endswith("remove what is old: rm -r ./exp/.done/12 ./exp/dnn\n")
     (tmp_path / "exp/.done/12").unlink()
     assert recipe()[1] == ["12", "14"]  # the later ones are stale
+
+
+def test_settings_of_a_later_stage_are_looked_at_before_an_earlier_one_runs(recipe, tmp_path):
+    (tmp_path / "exp/.done/11").unlink()
+    done, ran = recipe("decode_opts=(--beam 9)")
+    assert (done.returncode, ran) == (1, [])
+    assert "stage 14 was made with other settings" in done.stderr
+    assert (tmp_path / "exp/.done/12").exists()
+    assert recipe("stop_stage=11 decode_opts=(--beam 9)")[1] == ["11"]

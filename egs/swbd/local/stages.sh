@@ -61,18 +61,26 @@ made_whole() {
   done
 }
 
+# unchanged N [TITLE]: refuse to go on if stage N is whole and was made with other settings.
+unchanged() {
+  local mark=$dir/exp/.done/$1 differ
+  [ -f "$mark" ] || return 0
+  differ=$(diff "$mark" <(settings "$1") | sed -n 's/^< /was /p; s/^> /now /p' | paste -sd, | sed 's/,/, /g')
+  [ -z "$differ" ] || refuse "stage $1${2:+ ($2)} was made with other settings ($differ); \
+give the old ones or another --dir, or remove what is old: rm -r $mark$(made_whole "$1")"
+}
+
 # stage N TITLE: true if stage N is asked for and not whole yet; an error if it was made with other settings.
 stage() {
   stage_now=$1
   [ "$stage" -le "$1" ] && [ "$stop_stage" -ge "$1" ] || return 1
-  local mark=$dir/exp/.done/$1 n differ
+  local mark=$dir/exp/.done/$1 n
+  unchanged "$1" "$2"
   if [ -f "$mark" ]; then
-    differ=$(diff "$mark" <(settings "$1") | sed -n 's/^< /was /p; s/^> /now /p' | paste -sd, | sed 's/,/, /g')
-    [ -z "$differ" ] || refuse "stage $1 ($2) was made with other settings ($differ); \
-give the old ones or another --dir, or remove what is old: rm -r $mark$(made_whole "$1")"
     echo "stage $1 ($2): whole; to run it again: rm $mark"
     return 1
   fi
+  for n in $(seq "$1" "$stop_stage"); do unchanged "$n"; done # not to be found out after hours of the stages before
   for n in $(seq "$1" 15); do rm -f "$dir/exp/.done/$n"; done
   echo "stage $1 ($2) starts $(date +%H:%M:%S)"
   stage_start=$SECONDS

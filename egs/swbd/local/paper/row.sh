@@ -31,7 +31,8 @@ use_gpu=no
 claims=false train_utts=1 cv_utts=1 rbm_iter=1 seeds=3 decode_seeds=1 beam=13.0 max_active=7000 try_ngsgd='' try_sgd=''
 # The run
 seed=0
-gmm=exp/tri1           # alignments in GMM_ali_train_nodev, GMM_ali_train_dev
+gmm=exp/tri1           # alignments of the CV part in GMM_ali_train_dev
+ali=exp/tri1_ali_train_nodev_sp # alignments of the training part
 data=data/fbank
 lang=data/lang
 paper=exp/paper        # with the pretrained layers and the frames to train on
@@ -49,7 +50,7 @@ of the size:
   --dim D   --epochs E   --final-factor F   --train-opts \"OPTIONS\"
   --ranks true|false   --use-gpu G
 of the run:
-  --seed S   --gmm DIR   --data DIR   --lang DIR   --paper DIR"
+  --seed S   --gmm DIR   --ali DIR   --data DIR   --lang DIR   --paper DIR"
 
 . ./path.sh
 . utils/parse_options.sh
@@ -85,7 +86,7 @@ TIMEFORMAT=%U # seconds of CPU, whatever else the machine does
   --max-change-mode "$change_limit" --minibatch-size "$minibatch_size" --average-period "$average_period" \
   --schedule "$schedule" --reduce-type "$reduce_type" --lr-scaling "$lr_scaling" "${opts[@]}" \
   --cmvn-opts "$(cat "$paper/dbn/cmvn_opts")" --train-opts "--on-divergence=halve ${more:-} $train_opts $extra" \
-  "$paper/train" "$paper/cv" "$lang" "${gmm}_ali_train_nodev" "${gmm}_ali_train_dev" "$dir" > "$dir/row.log" 2>&3; } \
+  "$paper/train" "$paper/cv" "$lang" "$ali" "${gmm}_ali_train_dev" "$dir" > "$dir/row.log" 2>&3; } \
   3>&2 2> "$dir/cpu_seconds"
 pymavg score-frames "$data/train_dev" "${gmm}_ali_train_dev" "$dir" "$dir/frames.tsv"
 rm -rf "$dir/nnet" # the models of all epochs

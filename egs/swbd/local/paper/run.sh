@@ -10,7 +10,8 @@ stage=0
 stop_stage=5
 size=mini          # mini | full: conf/paper/SIZE.size
 paper=exp/paper    # where everything goes
-gmm=exp/tri1       # alignments in GMM_ali_train_nodev, GMM_ali_train_dev; graph of GMM
+gmm=exp/tri1       # alignments of the CV part in GMM_ali_train_dev; graph of GMM
+ali=               # alignments of the training part; default: GMM_ali_train_nodev_sp, or GMM_ali_train_nodev
 data=data/fbank
 lang=data/lang
 lang_test=data/lang_sw1_tg
@@ -22,8 +23,8 @@ results=RESULTS.md # its second part is written; an empty string writes none
 help_message="usage: local/paper/run.sh [options]
 The paper's ablations; rows that are whole are skipped, one that was stopped goes on.
 Options, with their defaults:
-  --stage $stage   --stop-stage $stop_stage   --size mini|full   --paper $paper   --gmm $gmm   --data $data
-  --lang $lang   --lang-test $lang_test   --confs \"NAME NAME\"   --nj N   --sweep true|false   --results $results
+  --stage $stage   --stop-stage $stop_stage   --size mini|full   --paper $paper   --gmm $gmm   --ali DIR
+  --data $data   --lang $lang   --lang-test $lang_test   --confs \"NAME NAME\"   --nj N   --sweep true|false   --results $results
 stages: 0 frames; 1 RBM pretraining; 2 learning rates, one worker, seed 0 (with --sweep true); 3 rows; 4 decode;
   5 results.tsv and the second part of RESULTS.md"
 
@@ -48,14 +49,18 @@ fi
 for name in "${names[@]}"; do
   [ -f "conf/paper/$name.conf" ] || refuse "--confs: conf/paper/$name.conf: no such file"
 done
-for f in "$data"/{train_nodev,train_dev,eval2000}/feats.scp "${gmm}"_ali_train_{nodev,dev}/ali.1.gz; do
+if [ -z "$ali" ]; then # where the DNN is trained at three speeds, its alignments hold the unperturbed utterances, too
+  ali=${gmm}_ali_train_nodev_sp
+  [ -d "$ali" ] || ali=${gmm}_ali_train_nodev
+fi
+for f in "$data"/{train_nodev,train_dev,eval2000}/feats.scp {"$ali","${gmm}_ali_train_dev"}/ali.1.gz; do
   [ -f "$f" ] || { echo "$0: $f: no such file; first ./run.sh --stop-stage 10" >&2; exit 1; }
 done
 mkdir -p "$paper"
 stage() { [ "$stage" -le "$1" ] && [ "$stop_stage" -ge "$1" ] && echo "$0: stage $1 ($2) starts $(date +%H:%M:%S)"; }
 # all_at_once FUNCTION: run it for each line of words on standard input, one after a failure, too; fail in the end
 all_at_once() {
-  export paper gmm data lang lang_test conf decode_cmd
+  export paper gmm ali data lang lang_test conf decode_cmd
   export -f row decode
   xargs -r -P "$nj" -L 1 bash -c 'set -euo pipefail; "$@" || { echo "failed: $*" >&2; exit 1; }' bash "$1"
 }
@@ -63,7 +68,7 @@ row() { # NAME SEED DIR [OPTIONS]
   local name=$1 seed=$2 dir=$3
   shift 3
   local/paper/row.sh --config "$conf" --config "conf/paper/$name.conf" --seed "$seed" "$@" \
-    --paper "$paper" --gmm "$gmm" --data "$data" --lang "$lang" "$dir"
+    --paper "$paper" --gmm "$gmm" --ali "$ali" --data "$data" --lang "$lang" "$dir"
 }
 decode() { # DIR PART [OPTIONS for scoring]
   local dir=$1 part=$2
