@@ -159,39 +159,44 @@ def depth(lattice):
 
 
 @njit(cache=True)
-def _oracle(source, target, word, reference, num_states):
-    errors = np.full((num_states, reference.size + 1), np.int32(2**30), np.int32)
+def _oracle(source, target, word, cost, reference, num_states):
+    """Return (fewest errors, lowest cost with these) of the ways from each state and place in the reference (S, Q+1).
+
+    The third array tells the first step of such a way: 2 * arc, + 1 if it uses up a word of the reference; -1: that a
+    word of the reference is left out.
+    """
+    shape = num_states, reference.size + 1
+    errors, costs = np.full(shape, np.int32(2**30)), np.full(shape, np.inf)
+    step = np.full(shape, -1)
     errors[num_states - 1] = reference.size - np.arange(reference.size + 1)
+    costs[num_states - 1] = 0.0
     for a in range(source.size - 1, -1, -1):
-        here, there = errors[source[a]], errors[target[a]]
+        s, t = source[a], target[a]
         for q in range(reference.size, -1, -1):
-            ways = there[q] + (word[a] > 0)
-            if word[a] > 0 and q < reference.size:
-                ways = min(ways, there[q + 1] + (word[a] != reference[q]))
-            here[q] = min(here[q], ways)
-            if q < reference.size:
-                here[q] = min(here[q], here[q + 1] + 1)
-    return errors
+            for advance in range(1 + (word[a] > 0 and q < reference.size)):
+                wrong = word[a] != reference[q] if advance else word[a] > 0
+                here, price = errors[t, q + advance] + wrong, costs[t, q + advance] + cost[a]
+                if here < errors[s, q] or (here == errors[s, q] and price < costs[s, q]):
+                    errors[s, q], costs[s, q], step[s, q] = here, price, 2 * a + advance
+        if a == 0 or source[a - 1] != s:  # all arcs of the state are done: what leaving out words gives
+            for q in range(reference.size - 1, -1, -1):
+                here, price = errors[s, q + 1] + 1, costs[s, q + 1]
+                if here < errors[s, q] or (here == errors[s, q] and price < costs[s, q]):
+                    errors[s, q], costs[s, q], step[s, q] = here, price, -1
+    return errors, costs, step
 
 
-def oracle(lattice, reference):
-    """Return (fewest word errors of any path against `reference` (word ids), words of such a path)."""
+def oracle(lattice, reference, cost):
+    """Return (fewest word errors of any path against `reference` (word ids), the Path of lowest `cost` with these)."""
     reference = np.asarray(reference, np.int32)
-    errors = _oracle(lattice.source, lattice.target, lattice.word, reference, lattice.num_states)
-    first = np.searchsorted(lattice.source, np.arange(lattice.num_states + 1))
-    state, q, words = 0, 0, []
+    arrays = lattice.source, lattice.target, lattice.word, cost, reference, lattice.num_states
+    errors, _, steps = _oracle(*arrays)
+    state, q, arcs = 0, 0, []
     while state != lattice.num_states - 1:
-        for a in range(first[state], first[state + 1]):
-            there, word = errors[lattice.target[a]], lattice.word[a]
-            if word and q < len(reference) and errors[state][q] == there[q + 1] + (word != reference[q]):
-                step = 1
-            elif errors[state][q] == there[q] + (word > 0):
-                step = 0
-            else:
-                continue
-            words += [int(word)] if word else []
-            state, q = int(lattice.target[a]), q + step
-            break
-        else:
-            q += 1  # a deletion
-    return int(errors[0, 0]), words
+        step = steps[state, q]
+        if step < 0:
+            q += 1
+            continue
+        arcs.append(step >> 1)
+        state, q = int(lattice.target[step >> 1]), q + (step & 1)
+    return int(errors[0, 0]), path_of(lattice, arcs)
