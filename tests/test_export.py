@@ -91,3 +91,12 @@ def test_mistakes_are_told(exp, capsys):
     assert "ends in .onnx or .safetensors expected" in capsys.readouterr().err
     assert main(["export", str(exp / "none"), "out.onnx"]) == 1
     assert "final.mdl: no such file" in capsys.readouterr().err
+
+
+def test_a_higher_prior_floor_excludes_rare_classes(exp, feats):
+    matrix = next(iter(feats.values()))
+    usual, floored = NnetAcoustic(exp), NnetAcoustic(exp, prior_floor=0.01)
+    rare = np.exp(usual.offset) < 0.01
+    assert 0 < rare.sum() < PDFS
+    assert (floored.loglikes(matrix)[:, rare] < -1e18).all()
+    np.testing.assert_array_equal(floored.offset[~rare], usual.offset[~rare])

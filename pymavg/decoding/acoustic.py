@@ -73,6 +73,8 @@ class NnetAcoustic:
     prior_scale : float
         Multiplies the log-priors; 0 leaves them out.
     use_gpu : {"auto", "yes", "no"}
+    prior_floor : float
+        Classes with a smaller share of the training frames are never recognised.
     other : dict, optional
         Files to take instead: {"final.nnet": "exp/dnn_smbr/2.nnet"}; empty names are passed over.
 
@@ -82,7 +84,7 @@ class NnetAcoustic:
         When a file is missing or their numbers of pdfs differ.
     """
 
-    def __init__(self, source, prior_scale=1.0, use_gpu="no", other=None):
+    def __init__(self, source, prior_scale=1.0, use_gpu="no", other=None, prior_floor=PRIOR_FLOOR):
         other, xp = other or {}, array_module(use_gpu)
         model, nnet, transform = (
             other.get(name) or Path(source, name) for name in ("final.mdl", "final.nnet", "final.feature_transform")
@@ -95,7 +97,7 @@ class NnetAcoustic:
         if outputs != len(counts):
             told = f"final.nnet {outputs}, final.mdl {len(counts)}"
             raise PymavgError(f"{source}: different numbers of pdfs: {told}; the files are of different trainings")
-        self.xp, self.offset = xp, prior_scale * log_priors(counts)
+        self.xp, self.offset = xp, prior_scale * log_priors(counts, prior_floor)
 
     def loglikes(self, feats):
         """Return log p(x_t | pdf) up to a constant of the frame, float32 (T, P)."""

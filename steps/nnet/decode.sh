@@ -13,6 +13,7 @@ lattice_beam=8.0
 max_active=7000
 min_active=200
 prior_scale=1.0       # factor on the log-priors, which are subtracted
+prior_floor=0.0000000001 # a class with a smaller share of the training frames is never recognised
 use_gpu=no
 skip_scoring=false
 scoring_opts=         # options for local/score.sh
@@ -25,7 +26,8 @@ Options, with their defaults:
   --nj $nj   --cmd $cmd   --stage $stage (1: score only)   --srcdir DIR
   --nnet FILE   --feature-transform FILE   --class-frame-counts FILE   --model FILE
   --acwt $acwt   --beam $beam   --lattice-beam $lattice_beam   --max-active $max_active   --min-active $min_active
-  --prior-scale $prior_scale   --use-gpu $use_gpu   --skip-scoring $skip_scoring   --scoring-opts \"OPTIONS\""
+  --prior-scale $prior_scale   --prior-floor $prior_floor   --use-gpu $use_gpu   --skip-scoring $skip_scoring
+  --scoring-opts \"OPTIONS\""
 
 echo "$0 $*"
 . "$(dirname "$0")/../recipe.sh"
@@ -54,9 +56,9 @@ if [ "$stage" -le 0 ]; then
   echo "$nj" >"$dir/num_jobs"
   $cmd JOB=1:"$nj" "$dir/log/decode.JOB.log" \
     pymavg decode-nnet --job JOB --num-jobs "$nj" --acwt "$acwt" --beam "$beam" --lattice-beam "$lattice_beam" \
-    --max-active "$max_active" --min-active "$min_active" --prior-scale "$prior_scale" --use-gpu "$use_gpu" \
-    --nnet "$nnet" --feature-transform "$feature_transform" --class-frame-counts "$class_frame_counts" \
-    --model "$model" "$graph" "$data" "$srcdir" "$dir/lat.JOB.gz"
+    --max-active "$max_active" --min-active "$min_active" --prior-scale "$prior_scale" --prior-floor "$prior_floor" \
+    --use-gpu "$use_gpu" --nnet "$nnet" --feature-transform "$feature_transform" \
+    --class-frame-counts "$class_frame_counts" --model "$model" "$graph" "$data" "$srcdir" "$dir/lat.JOB.gz"
 fi
 
 if [ "$skip_scoring" = false ]; then

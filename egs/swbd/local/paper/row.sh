@@ -28,7 +28,8 @@ ranks=false            # true: the workers are MPI ranks; false: virtual workers
 use_gpu=no
 # Read by local/paper/run.sh from the same files
 # shellcheck disable=SC2034
-claims=false train_utts=1 cv_utts=1 rbm_iter=1 seeds=3 decode_seeds=1 beam=13.0 max_active=7000 try_ngsgd='' try_sgd=''
+claims=false train_utts=1 cv_utts=1 rbm_iter=1 seeds=3 decode_seeds=1 beam=13.0 max_active=7000 \
+  prior_floor=0.0000000001 try_ngsgd='' try_sgd=''
 # The run
 seed=0
 gmm=exp/tri1           # alignments of the CV part in GMM_ali_train_dev

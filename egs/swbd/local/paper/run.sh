@@ -74,7 +74,8 @@ decode() { # DIR PART [OPTIONS for scoring]
   local dir=$1 part=$2
   shift 2
   [ ! -f "$dir/decode_$part/scoring/wer.txt" ] || return 0
-  steps/nnet/decode.sh --nj 1 --beam "$beam" --lattice-beam 2.0 --max-active "$max_active" --skip-scoring true \
+  steps/nnet/decode.sh --nj 1 --beam "$beam" --lattice-beam 2.0 --max-active "$max_active" \
+    --prior-floor "$prior_floor" --skip-scoring true \
     "$gmm/graph_sw1_tg" "$data/$part" "$dir/decode_$part" > /dev/null
   local/score.sh "$@" "$data/$part" "$lang_test" "$dir/decode_$part" > "$dir/decode_$part/score.log"
   rm -f "$dir/decode_$part"/lat.*.gz
@@ -124,8 +125,8 @@ if stage 3 "rows"; then
 fi
 
 if stage 4 "decode"; then
-  beam=$(value beam "$conf") max_active=$(value max_active "$conf")
-  export beam max_active
+  beam=$(value beam "$conf") max_active=$(value max_active "$conf") prior_floor=$(value prior_floor "$conf")
+  export beam max_active prior_floor
   [ -f "$gmm/graph_sw1_tg/HCLG.fst" ] || utils/mkgraph.sh "$lang_test" "$gmm" "$gmm/graph_sw1_tg"
   # LM weight and penalty are chosen once, for the plain system, on the development set.
   decode "$paper/ngsgd_1/0" train_dev
