@@ -16,6 +16,14 @@ def features(data):
 
 
 @functools.cache
+def features_of(data, model):
+    """Return the dict utterance -> features as a model directory of golden/gmm wants them (LDA and MLLT, too)."""
+    if not (model / "final.mat").exists():
+        return features(data)
+    return dict(FeaturePipeline(data, model, root=str(data.parents[1])))
+
+
+@functools.cache
 def alignments(path):
     """Return the dict utterance -> transition-ids of an archive."""
     return dict(read_int_vectors(f"ark:{path}"))

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from gmm_data import features, lang_of, text_alignments, transcripts
+from gmm_data import features_of, lang_of, text_alignments, transcripts
 
 from pymavg.errors import PymavgError
 from pymavg.gmm.align import align
@@ -80,28 +80,49 @@ def test_loglikes_equal_the_definition_and_any_choice_of_pdfs():
         scorer.loglikes(x[:, :4])
 
 
-@pytest.mark.parametrize("system", ["mono", "tri1"])
+@pytest.mark.parametrize("system", ["mono", "tri1", "tri2"])
 def test_loglikes_equal_kaldis(golden, system):
     scorer = GmmScorer(read_model(golden(f"gmm/{system}/final.mdl"))[1])
-    feats = features(golden("gmm/data/test"))
+    feats = features_of(golden("gmm/data/test"), golden(f"gmm/{system}"))
     for utterance, expected in read_matrices(f"ark:{golden(f'gmm/units/likes_{system}.ark')}"):
         np.testing.assert_allclose(scorer.loglikes(feats[utterance]), expected, atol=2e-3)
 
 
-@pytest.mark.parametrize("system", ["mono", "tri1"])
+def rows_of(path):
+    """Yield (utterance, fields) of a text archive of vectors, with or without brackets."""
+    for line in path.read_text().splitlines():
+        utterance, *fields = line.replace("[", " ").replace("]", " ").split()
+        yield utterance, fields
+
+
+@pytest.mark.parametrize("system", ["mono", "tri1", "tri2"])
 def test_alignments_and_scores_equal_kaldis(golden, system):
     transitions, gmm = read_model(golden(f"gmm/{system}/final.mdl"))
     lang, data = lang_of(golden), golden("gmm/data/test")
     tree = read_tree(golden(f"gmm/{system}/tree"))
     aligner = Aligner(transitions, gmm, AlignOptions())
     expected = text_alignments(golden(f"gmm/units/align_{system}.ali.txt"))
-    scores = golden(f"gmm/units/align_{system}.scores.txt").read_text().split()
-    words = transcripts(data, lang)
-    for utterance, feats in features(data).items():
+    scores = dict(rows_of(golden(f"gmm/units/align_{system}.scores.txt")))
+    frames = dict(rows_of(golden(f"gmm/units/align_{system}.frame_loglikes.txt")))
+    words, scorer = transcripts(data, lang), GmmScorer(gmm)
+    for utterance, feats in features_of(data, golden(f"gmm/{system}")).items():
         graph = compile_training_graph(words[utterance], lang.lexicon_fst, tree, transitions, lang.disambig)
         found = aligner(graph, feats)
         assert found.tids.tolist() == expected[utterance], utterance
-        assert found.score == pytest.approx(float(scores[scores.index(utterance) + 1]), rel=1e-4)
+        assert found.score == pytest.approx(float(scores[utterance][0]), rel=1e-4)
+        own = scorer.loglikes(feats)[np.arange(len(feats)), transitions.tid_pdf[found.tids]]
+        np.testing.assert_allclose(own, np.array(frames[utterance], float), atol=2e-3)
+
+
+@pytest.mark.parametrize("system", ["mono", "tri1", "tri2"])
+def test_phones_and_pdfs_of_alignments_equal_kaldis(golden, system):
+    model = read_model(golden(f"gmm/{system}/final.mdl"))[0]
+    tids = text_alignments(golden(f"gmm/units/align_{system}.ali.txt"))
+    for kind, of in (("phones", model.tid_phone), ("pdfs", model.tid_pdf)):
+        expected = text_alignments(golden(f"gmm/units/align_{system}.{kind}_first3.txt"))
+        assert len(expected) == 3
+        for utterance, numbers in expected.items():
+            assert of[tids[utterance]].tolist() == numbers
 
 
 def best_path_score(graph, likes, scale):

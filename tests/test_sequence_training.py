@@ -126,6 +126,8 @@ def fit(arguments, exp, averaging=None, l2=0.0, optimizer="sgd", **options):
     [
         ("smbr", "ali", {}),
         ("smbr_plain", "ali", {"one_silence_class": False}),
+        ("smbr_first", "ali", {}),
+        ("wrong_mmi_first", "ali_wrong", {"criterion": "mmi", "drop_frames": False}),
         ("smbr_l2", "ali", {"l2": 1e-4}),
         ("mpfe", "ali", {"criterion": "mpfe"}),
         ("mmi", "ali", {"criterion": "mmi"}),
