@@ -9,6 +9,7 @@ penalty chosen on the development set, errors, words of the reference, decode di
 """
 
 from pymavg.options import Parser, boolean
+from pymavg.report import steps
 from pymavg.report.parts import write_part
 from pymavg.report.published import comparison
 from pymavg.report.results import find_results, markdown, tab_lines
@@ -28,5 +29,5 @@ def main(argv):
     results = find_results(args.exp, args.data)
     if args.markdown:
         beside = "\n" + comparison(args.exp) if args.published else ""
-        write_part(args.markdown, "wer", markdown(results, args.command) + beside)
+        write_part(args.markdown, "wer", markdown(results, args.command) + steps.markdown(results) + beside)
     print("\n".join(tab_lines(results)))
