@@ -37,6 +37,7 @@ CLAIMS = (
     Claim("8 workers lose little against one", "+0.4, +0.6", ("ngsgd_8",), ("ngsgd_1",), MOST_LOSS),
     Claim("16 workers lose little", "+0.4, +0.2", ("ngsgd_16",), ("ngsgd_1",), MOST_LOSS),
     Claim("32 workers lose little", "+0.5, +0.3", ("ngsgd_32",), ("ngsgd_1",), MOST_LOSS),
+    Claim("32 workers lose little, averaged every minibatch", "–", ("period1_32",), ("ngsgd_1",), MOST_LOSS),
     Claim("one worker: a random start is worse than RBMs", "+0.9, +0.6", ("random_1",), ("ngsgd_1",)),
     Claim("32 workers: a random start is worse than RBMs", "+1.2, +1.7", ("random_32",), ("ngsgd_32",)),
     Claim(
