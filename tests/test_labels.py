@@ -78,3 +78,20 @@ def test_a_pdf_never_seen_has_a_count(tmp_path):
     assert counts.tolist() == [2.5, 1.5, 0.5, 0.5]
     write_counts(tmp_path / "counts", counts * 1e7)
     np.testing.assert_allclose(open_reader(tmp_path / "counts").vector(), counts * 1e7)
+
+
+def test_the_remedy_for_missing_alignments_works():
+    labels = [90] * 2 + [None]
+    with pytest.raises(PymavgError, match=r"--max-missing 0.34"):
+        lengths([90] * 3, labels)
+    assert len(lengths([90] * 3, labels, max_missing=0.34)) == 2
+    with pytest.raises(PymavgError, match=r"data/train: none of its 2 .*first: u0; first aligned: none"):
+        lengths([90] * 2, [None] * 2, max_missing=1.0)
+
+
+def test_an_utterance_in_two_files_is_refused(tmp_path):
+    make(tmp_path)
+    with IntVectorWriter(tmp_path / "ali" / "ali.2.gz") as writer:  # as an earlier run with more jobs leaves it
+        writer.write("train-001", np.array([1, 2], np.int32))
+    with pytest.raises(PymavgError, match=r"ali.2.gz: utterance train-001 is in ali.1.gz, too; remove"):
+        read_pdf_labels(tmp_path / "ali")

@@ -26,6 +26,7 @@ def test_the_command_goes_through_mpi4py_and_oversubscribes_when_it_must(monkeyp
     tail = [sys.executable, "-m", "mpi4py", "-m", "pymavg.cli", "train"]
     assert mpi_command(2, ["train"]) == ["/opt/mpirun", "--bind-to", "none", "-n", "2", *tail]
     assert "--oversubscribe" in mpi_command(3, ["train"])
+    monkeypatch.setattr("shutil.which", lambda name: name)
     assert mpi_command(4, ["train"], "srun --mpi=pmix -n") == ["srun", "--mpi=pmix", "-n", "4", *tail]
     monkeypatch.setattr(launch, "find_mpirun", lambda: None)
     with pytest.raises(PymavgError, match="needs mpirun, and none is on PATH; pip install"):

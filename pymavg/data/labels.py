@@ -1,5 +1,6 @@
 """Alignments as training targets: one pdf-id for each frame, checked before anything is trained on them."""
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -46,14 +47,14 @@ def read_transition_ids(ali_dir):
     Raises
     ------
     PymavgError
-        When a file is missing, or holds a transition-id that final.mdl does not have.
+        When a file is missing, holds a transition-id that final.mdl does not have, or an utterance of another file.
     """
     ali_dir = Path(ali_dir)
     files = sorted(ali_dir.glob("ali.*.gz"), key=lambda p: (len(p.name), p.name))
     if not files:
         raise PymavgError(f"{ali_dir}: no ali.*.gz; make them with steps/align_si.sh or steps/nnet/align.sh")
     model = read_transition_model(ali_dir / "final.mdl")
-    alignments = {}
+    alignments, origin = {}, {}
     for path in files:
         for utterance, tids in read_int_vectors(f"ark:{path}"):
             low, high = (int(tids.min()), int(tids.max())) if len(tids) else (1, 1)
@@ -63,7 +64,12 @@ def read_transition_ids(ali_dir):
                     f"{path}: utterance {utterance} has transition-id {found}, {ali_dir}/final.mdl has 1 to "
                     f"{model.num_tids}; the alignment was made with another model, align again"
                 )
-            alignments[utterance] = tids
+            if utterance in alignments:  # as where an earlier run with more jobs left its last files
+                raise PymavgError(
+                    f"{path}: utterance {utterance} is in {origin[utterance]}, too; remove the one that is out of "
+                    "date, or align into an empty directory"
+                )
+            alignments[utterance], origin[utterance] = tids, path.name
     return alignments, model
 
 
@@ -120,6 +126,11 @@ def match_lengths(frames, labels, name, tolerance=5, max_missing=0.1, say=log):
         more = f" and {len(off) - 5} more" if len(off) > 5 else ""
         say(f"WARNING: {name}: left out for the length of their alignment: {', '.join(off[:5])}{more}")
     missing = len(frames) - len(lengths)
+    if frames and not lengths:
+        raise PymavgError(
+            f"{name}: none of its {len(frames)} utterances has a usable alignment (first: {next(iter(frames))}; first "
+            f"aligned: {next(iter(labels), 'none')}); give the alignment of this data directory"
+        )
     if missing:
         first = absent[0] if absent else off[0]
         text = (
@@ -127,7 +138,8 @@ def match_lengths(frames, labels, name, tolerance=5, max_missing=0.1, say=log):
         )
         if missing > max_missing * len(frames):
             raise PymavgError(
-                f"{text}{first}); align the rest, or allow it with --max-missing {missing / len(frames):.2f}"
+                f"{text}{first}); align the rest, or allow it with --max-missing "
+                f"{math.ceil(100 * missing / len(frames)) / 100:.2f}"
             )
         say(f"{text}{first})")
     if not lengths:

@@ -103,7 +103,7 @@ class FeaturePipeline:
     """
 
     def __init__(self, data, model=None, transforms=None, root=None, gmm=False, only_cmvn=False):
-        self._data = str(data)
+        self.data = self._data = str(data)
         self._feats = MatrixScp(_needed(data, "feats.scp", "run steps/make_mfcc.sh or make_fbank.sh on it"), root=root)
         self.utts = list(self._feats)
         self._dim = None

@@ -59,10 +59,16 @@ class Checkpoints:
 
     def current(self):
         """Return the directory of the last whole checkpoint, or None."""
+        pointer = self.directory / "current"
         try:
-            return self.directory / (self.directory / "current").read_text().strip()
+            name = pointer.read_text(errors="replace").strip()
         except FileNotFoundError:
             return None
+        if not (name.isascii() and name.isdigit()):
+            raise PymavgError(
+                f"{pointer}: the number of a checkpoint expected, found {name!r}; --restart true begins anew"
+            )
+        return self.directory / name
 
     def save(self, number, common, meta, workers):
         """Write a checkpoint; all ranks call it together.

@@ -89,7 +89,13 @@ def estimate_transform(source, utterances, splice):
     step = max(1, -(-len(utterances) // MOST_UTTERANCES))
     count, total, squares = 0, 0.0, 0.0
     for utterance in utterances[::step]:
-        spliced = window.apply(check_values(utterance, source.get(utterance)))
+        feats = check_values(utterance, source.get(utterance))
+        if feats.shape[1] != source.dim:
+            raise PymavgError(
+                f"{source.data}: utterance {utterance} has features of dimension {feats.shape[1]}, the first "
+                f"{source.dim}; compute the features again"
+            )
+        spliced = window.apply(feats)
         count += len(spliced)
         total = total + spliced.sum(axis=0, dtype=np.float64)
         squares = squares + np.einsum("td,td->d", spliced, spliced, dtype=np.float64)
@@ -104,15 +110,28 @@ def estimate_transform(source, utterances, splice):
     return [offsets, shift, nnet1.Rescale(scale.astype(np.float32))]
 
 
-def prepare_transform(exp, given, source, utterances, splice):
-    """Put final.feature_transform into `exp`: a copy of the given one, the one there, or a new estimate."""
+def prepare_transform(exp, given, source, utterances, splice, anew=False):
+    """Put final.feature_transform into `exp`: a copy of the given one, the one there unless `anew`, or an estimate.
+
+    Raises
+    ------
+    PymavgError
+        When the one there, with which a training is continued, has another context than `splice` asks for.
+    """
     target = exp / TRANSFORM
     if given:
         nnet1.read_nnet(given)  # a file that is no network stops here
         with atomic_open(target, "wb") as stream, open(given, "rb") as original:
             shutil.copyfileobj(original, stream)
-    elif not target.exists():
+    elif anew or not target.exists():
         nnet1.write_nnet(target, estimate_transform(source, utterances, splice))
+    else:
+        window = nnet1.read_nnet(target)[0]
+        if isinstance(window, nnet1.Splice) and not np.array_equal(window.offsets, np.arange(-splice, splice + 1)):
+            raise PymavgError(
+                f"{target} splices {window.offsets.min()} to {window.offsets.max()} frames, --splice is {splice}; give "
+                "the old value, or --restart true to begin anew"
+            )
 
 
 def open_frontend(exp, data_dir, xp):

@@ -13,7 +13,7 @@ FROM_ALIGNMENT = ("final.mdl", "tree", "phones.txt")
 FROM_DATA = tuple(f"conf/{kind}.conf" for kind in KINDS)  # how the features were made: pymavg transcribe asks for it
 
 
-def write_inputs(exp, options, data, ali_dir, targets):
+def write_inputs(exp, options, data, ali_dir, targets, anew=True):
     """Write into `exp` what decoding needs beside the network: feature transform, priors, transition model, tree.
 
     Parameters
@@ -23,6 +23,8 @@ def write_inputs(exp, options, data, ali_dir, targets):
     data, ali_dir : str
         Of the training data.
     targets : targets.Targets
+    anew : bool
+        No training is continued: a feature transform that a broken start left is not to be relied on.
     """
     given = Path(options.feature_transform) if options.feature_transform else None
     beside = given.parent if given else Path(options.dbn).parent if options.dbn else None
@@ -30,7 +32,7 @@ def write_inputs(exp, options, data, ali_dir, targets):
     if not given and beside and (beside / frontend.TRANSFORM).exists():
         given = beside / frontend.TRANSFORM
     source = frontend.FeaturePipeline(data, exp)
-    frontend.prepare_transform(exp, given, source, sorted(targets.lengths), options.splice)
+    frontend.prepare_transform(exp, given, source, sorted(targets.lengths), options.splice, anew)
     write_counts(exp / COUNTS, pdf_counts(targets.labels, targets.num_classes, targets.weights))
     for directory, names in ((ali_dir, FROM_ALIGNMENT), (data, FROM_DATA)):
         for origin, target in ((Path(directory, name), exp / name) for name in names):

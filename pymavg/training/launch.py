@@ -105,12 +105,16 @@ def mpi_command(workers, tool_arguments, mpi_cmd=None):
     Raises
     ------
     PymavgError
-        When there is more than one worker and no launcher.
+        When there is more than one worker and no launcher, or the given one is not there.
     """
     if workers == 1:
         return [sys.executable, "-m", "pymavg.cli", *tool_arguments]
     if mpi_cmd:
         launcher = shlex.split(mpi_cmd)
+        if not shutil.which(launcher[0]):
+            raise PymavgError(
+                f"--mpi-cmd '{mpi_cmd}': no program {launcher[0]} on PATH; load your cluster's MPI module?"
+            )
     else:
         mpirun = find_mpirun()
         if mpirun is None:

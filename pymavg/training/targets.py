@@ -3,6 +3,8 @@
 import zlib
 from dataclasses import dataclass
 
+import numpy as np
+
 from pymavg.data.datadir import DataDir
 from pymavg.data.labels import check_outputs, match_lengths, read_pdf_labels
 from pymavg.data.posteriors import read_posteriors
@@ -83,6 +85,12 @@ def _read_alignments(alignments):
     if num_pdfs[0] != num_pdfs[1]:
         told = " and ".join(f"{a}/final.mdl has {n} pdfs" for a, n in zip(alignments, num_pdfs, strict=True))
         raise PymavgError(f"{told}; align both with the same model")
+    tuples = [read_transition_model(f"{ali_dir}/final.mdl").tuples for ali_dir in read]
+    if not np.array_equal(tuples[0], tuples[-1]):  # as many pdfs, but they stand for something else
+        raise PymavgError(
+            f"{alignments[0]}/final.mdl and {alignments[1]}/final.mdl are of different trees, though both have "
+            f"{num_pdfs[0]} pdfs; align both with the same model"
+        )
     return [(read[ali_dir][0], None, num_pdfs[0]) for ali_dir in alignments]
 
 

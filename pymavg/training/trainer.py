@@ -82,6 +82,9 @@ class Trainer:
         self.config = fingerprint(session.workers, self.checksums(), self.options, self.optimizing, self.averaging)
         if self._already_trained():
             return
+        self.stored = session.checkpoints.load()
+        if self.stored:  # compared before anything is written, so that a refused start changes nothing
+            self.same = compare(self.stored[1]["config"], explain.plain(self.config), self.options.allow_change)
         self._prepare()
         state, within = self._resume() or (self._first_state(), None)
         while not state.finished:
@@ -107,7 +110,8 @@ class Trainer:
         """Load the data and build this rank's workers."""
         session, options, exp = self.session, self.options, self.session.exp
         train, cv = self.targets
-        session.first_rank_does(lambda: write_inputs(exp, options, self.data[0], self.alignments[0], train))
+        inputs_of = exp, options, self.data[0], self.alignments[0], train
+        session.first_rank_does(lambda: write_inputs(*inputs_of, anew=self.stored is None))
         source, transform = frontend.open_frontend(exp, self.data[0], session.xp)
         cv_source, _ = frontend.open_frontend(exp, self.data[1], session.xp)
         inputs = transform.output_dim(source.dim)
@@ -152,7 +156,12 @@ class Trainer:
             sums = learner.evaluate(Epoch(self.cv_shard, None, size, drop_last=drop))
         learner.theta[...] = held
         loss, correct, frames = self.session.comm.gather(sums).sum(axis=0)
+        if not frames:
+            raise PymavgError(f"cross-validation has no whole minibatch: {self._too_large()}")
         return float(loss / frames), float(100 * correct / frames)
+
+    def _too_large(self):
+        return f"with --minibatch-size {self.options.minibatch_size} --drop-last true leaves out every frame; lower it"
 
     def rate(self, state):
         """Return the function: frames of all workers so far -> learning rate."""
@@ -193,6 +202,8 @@ class Trainer:
 
     def judge(self, state, sums):
         """Return (loss per frame, frame accuracy in percent) that an epoch's model is judged by."""
+        if not sums[2]:
+            raise PymavgError(f"no worker has a whole minibatch to train on: {self._too_large()}")
         loss, accuracy = self.cross_validate(self.loop.averager.model)
         if not math.isfinite(loss):
             raise Diverged("cross-validation")
@@ -256,16 +267,20 @@ class Trainer:
 
     def _resume(self):
         """Return (schedule state, minibatches done by each worker or None) of the last checkpoint, or None."""
-        session, config = self.session, explain.plain(self.config)
-        stored = session.checkpoints.load()
-        if stored is None:
+        session = self.session
+        if self.stored is None:
             return None
-        common, meta = stored
-        same = compare(meta["config"], config, self.options.allow_change)
+        (common, meta), self.stored = self.stored, None
+        found, expected = len(common["best"]), len(self.loop.averager.model)
+        if found != expected:
+            raise PymavgError(
+                f"{session.checkpoints.directory}: its model has {found} parameters, with the new options it has "
+                f"{expected}; give the old ones, or --restart true to begin anew"
+            )
         self.best = self.loop.averager.staging.to_device(common["best"])
         self.saves, self.retries = meta["saves"], meta["retries"]
         state, done = schedules.State(**meta["schedule"]), None
-        if same:
+        if self.same:
             done = self.loop.load_state(common, session.checkpoints.load_workers(session.own_workers))
         else:  # the workers' own state may not fit any more: the epoch begins anew from the best model
             self.loop.averager.restart_from(self.best)

@@ -14,7 +14,8 @@ passed=(feature_transform splice cmvn_opts delta_opts hid_layers hid_dim labels 
   optimizer learn_rate minibatch_size momentum
   l1_penalty l2_penalty randomizer_size seed schedule max_iters min_iters keep_lr_iters start_halving_impr
   end_halving_impr halving_factor epochs final_factor lr_scaling average_period reduce_type block_momentum
-  virtual_workers max_change_mode memory_budget checkpoint_minutes restart explain)
+  virtual_workers max_change_mode memory_budget checkpoint_minutes restart explain
+  max_missing length_tolerance on_divergence allow_change) # the last four are remedies that its errors name
 for name in "${passed[@]}"; do declare "$name="; done
 
 help_message="usage: $0 [options] <data-train> <data-cv> <lang> <ali-train> <ali-cv> <exp>
