@@ -143,12 +143,18 @@ def test_trained_networks_are_kaldis(golden, setup, tmp_path, name, ali, options
     found = Network(read_nnet(golden("smbr/nnet.before")))
     before = [[np.array(a) for a in pair] for pair in found.views(found.theta)]
     expected = Network(read_nnet(golden(f"smbr/nnet.{name}")))
-    found.theta[:] = fit(setup(ali), tmp_path / "exp", **options)
+    arguments = setup(ali)
+    if name.endswith("_first"):  # one update, on the first utterance
+        for table in (arguments[0] / "feats.scp", arguments[0] / "utt2spk"):
+            table.write_text(table.read_text().splitlines(keepends=True)[0])
+    found.theta[:] = fit(arguments, tmp_path / "exp", **options)
     pairs = zip(before, found.views(found.theta), expected.views(expected.theta), strict=True)
     for old, ours, kaldis in pairs:
         for o, a, b in zip(old, ours, kaldis, strict=True):
             rounding = 2 * np.linalg.norm(np.spacing(b)) if b.ndim == 1 else 0.0  # of two updates; biases move little
             assert np.linalg.norm(a - b) <= 1e-3 * np.linalg.norm(b - o) + rounding
+    if name.endswith("_first"):
+        return  # what Kaldi logged of it is the first line of the whole training's log
     log = golden("smbr/objectives.txt").read_text().split(f"== {name}\n")[1].split("== ")[0]
     overall = float(re.search(r"Overall.* is (\S+)", log)[1])
     (epoch,) = events(tmp_path / "exp")
