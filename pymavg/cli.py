@@ -28,7 +28,7 @@ def summary(name):
 def usage():
     """Return the overview that `pymavg --help` prints."""
     lines = ["usage: pymavg TOOL [options] arguments      (pymavg TOOL --help explains one)", ""]
-    return "\n".join(lines + [f"  {name:<24}{summary(name)}" for name in tool_names()])
+    return "\n".join(lines + [f"  {name:<27} {summary(name)}" for name in tool_names()])
 
 
 def main(argv=None):

@@ -68,7 +68,10 @@ fi
 
 if [ "$skip_scoring" = false ]; then
   read -r -a opts <<<"$scoring_opts"
-  [ -x local/score.sh ] || { echo "$0: local/score.sh: not there; --skip-scoring true goes without" >&2; exit 1; }
+  [ -x local/score.sh ] || {
+    echo "$0: local/score.sh: not there; take egs/digits/local/score.sh, or go without: --skip-scoring true" >&2
+    exit 1
+  }
   local/score.sh --cmd "$cmd" ${opts[@]+"${opts[@]}"} "$data" "$graph" "$dir"
 fi
 echo "$0: decoded $data into $dir"

@@ -24,7 +24,7 @@ RECIPE = "egs/swbd"  # what make run leaves
 DATA = {
     "data_train": "data/fbank/train_nodev",
     "data_cv": "data/fbank/train_dev",
-    "ali_train": "exp/tri1_ali_train_nodev",
+    "ali_train": "exp/tri1_ali_train_nodev_sp",  # at three speeds, the unperturbed utterances among them
     "ali_cv": "exp/tri1_ali_train_dev",
 }
 
