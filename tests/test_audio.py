@@ -146,6 +146,8 @@ def test_real_sphere_files(shared):
         data = path.read_bytes()
         fields = dict(line.split(b" ")[::2] for line in data[16:1024].split(b"\n") if line.count(b" ") == 2)
         samples, rate = decode(data, str(path))
+        wanted, _ = soundfile.read(path, dtype="int16", always_2d=True)
+        np.testing.assert_array_equal(samples, wanted)
         samples = samples[:, 0]
         assert rate == int(fields[b"sample_rate"])
         order = ">i2" if fields[b"sample_byte_format"] == b"10" else "<i2"

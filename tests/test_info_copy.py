@@ -175,6 +175,11 @@ def test_damage_is_one_line_and_status_1(tmp_path, capsys, content, message):
     assert message in told and str(path) in told and len(told.splitlines()) == 1
 
 
+def test_a_model_of_nnet2_is_told(shared):
+    with pytest.raises(PymavgError, match=r"nnet_tanh.0.mdl:\d+: a model of nnet2, which pymavg does not read"):
+        describe(shared("golden/ng_sgd/nnet2/nnet_tanh.0.mdl"))
+
+
 def test_info_goes_on_after_a_bad_file(tmp_path, capsys):
     (tmp_path / "words.txt").write_text("<eps> 0\na 1\n")
     assert main(["info", str(tmp_path / "none"), str(tmp_path / "words.txt"), str(tmp_path)]) == 1

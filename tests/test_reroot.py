@@ -69,6 +69,9 @@ def test_stored_features_are_those_of_the_pipeline(shared, tmp_path):
     command += [tmp_path / "target", gmm / "data/train", system, tmp_path / "log", tmp_path / "fmllr"]
     done = subprocess.run(list(map(str, command)), cwd=ROOT / "egs/swbd", capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+    raw = [*command[:1], "--raw-transform-dir", system, *command[1:]]
+    refused = subprocess.run(list(map(str, raw)), cwd=ROOT / "egs/swbd", capture_output=True, text=True)
+    assert refused.returncode == 1 and "--raw-transform-dir is not supported" in refused.stderr
     found = MatrixScp(tmp_path / "target/feats.scp")
     wanted = FeaturePipeline(gmm / "data/train", system, system, root=str(gmm))
     assert list(found) == wanted.utts

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from pymavg.errors import PymavgError
+from pymavg.formats import copier as grammar
+from pymavg.formats.archives import entries
 from pymavg.kaldi import inputs
 from pymavg.kaldi.tables import (
     IntVectorWriter,
@@ -300,6 +302,29 @@ def test_archives_that_kaldi_io_reads_too(shared, monkeypatch, name, read, refer
     assert list(found) == list(wanted)
     for key in wanted:
         np.testing.assert_allclose(found[key], wanted[key], rtol=1e-6)
+
+
+def test_confusion_networks_and_scores_that_kaldi_io_reads_too(shared, monkeypatch):
+    folder = shared("data/interop/kaldi_io_tests/tests/data")
+    monkeypatch.setenv("KALDI_ROOT", "/")
+    monkeypatch.setenv("PATH", os.environ["PATH"])
+    kaldi_io = pytest.importorskip("kaldi_io")
+    for name, rule, read in (
+        ("1.cnet", grammar.posteriors, kaldi_io.read_cnet_ark),
+        ("1.cntime", grammar.number_pairs, kaldi_io.read_cntime_ark),
+    ):
+        wanted, found = dict(read(str(folder / name))), dict(entries(f"ark:{folder / name}", rule))
+        assert list(found) == list(wanted) and len(found) > 10
+        for key in wanted:
+            assert [len(part) for part in found[key]] == [len(part) for part in wanted[key]]
+            for ours, theirs in zip(found[key], wanted[key], strict=True):
+                np.testing.assert_array_equal(np.array(ours, float), np.array(theirs, float))
+    whole = dict(read_vectors(folder / "conf.ark"))
+    monkeypatch.chdir(folder.parents[1])
+    by_index = dict(read_vectors("scp:tests/data/conf.scp"))
+    assert list(by_index) == list(whole)
+    for key in whole:
+        np.testing.assert_array_equal(by_index[key], whole[key])
 
 
 def test_compressed_archive_of_kaldi_io(shared):

@@ -143,7 +143,8 @@ def write_model(path, transitions, gmm, binary=True):
 
 
 def _read_gmm(reader):
-    reader.expect("<DIMENSION>")
+    if reader.expect("<DIMENSION>", "<Nnet>") == "<Nnet>":
+        raise reader.error("a model of nnet2, which pymavg does not read; GMMs and nnet1 networks are read")
     dim = reader.int32()
     reader.expect("<NUMPDFS>")
     parts = [_read_mixture(reader, dim) for _ in range(reader.int32())]

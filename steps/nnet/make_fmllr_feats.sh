@@ -5,6 +5,7 @@ set -euo pipefail
 nj=4
 cmd=run.pl
 transform_dir=        # with fMLLR transforms trans.JOB of the speakers: <gmm-dir> for training data, else a decode directory
+raw_transform_dir=    # of Kaldi: named only to be refused in plain words
 root=                 # directory that relative paths in <source-data> start from
 compress=false        # 8 bits per number
 
@@ -21,6 +22,10 @@ echo "$0 $*"
 . utils/parse_options.sh
 if [ $# -ne 5 ]; then
   printf '%s\n' "$help_message" >&2
+  exit 1
+fi
+if [ -n "$raw_transform_dir" ]; then
+  echo "$0: --raw-transform-dir is not supported: fMLLR before splicing is not estimated here; --transform-dir is" >&2
   exit 1
 fi
 target=$1 data=$2 gmmdir=$3 logdir=$4 featdir=$5
