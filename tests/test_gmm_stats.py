@@ -117,7 +117,7 @@ def test_mllt_statistics_equal_kaldis(golden, words):
         gmm, np.concatenate([feats[u] for u in tids]), rows, transitions.tid_pdf[flat][rows], weights[flat][rows]
     )
     text = words("mllt.acc")
-    lower = np.array([w for w in text[4:-1] if w not in ("<G>", "[", "]")], float).reshape(40, -1)
+    lower = np.array([w for w in text[3:-1] if w not in ("<G>", "[", "]")], float).reshape(40, -1)
     assert found.frames == pytest.approx(float(text[1]))
     for second, expected in zip(found.second, lower, strict=True):
         diagonal = np.sqrt(np.diag(second))

@@ -10,6 +10,7 @@ from test_gmm_model import random_gmm
 from pymavg.data.pipeline import FeaturePipeline, SpliceOptions
 from pymavg.data.transforms import splice, transform
 from pymavg.errors import PymavgError
+from pymavg.formats.kinds import copy
 from pymavg.gmm.accumulate import GmmStats, accumulate
 from pymavg.gmm.fmllr import FmllrOptions, FmllrStats, compose, estimate_fmllr, unit_transform
 from pymavg.gmm.lda import LdaStats, estimate_lda, load_lda_stats
@@ -99,6 +100,20 @@ def test_mllt_equals_kaldis(golden):
     np.testing.assert_allclose(m, matrix(golden("gmm/units/mllt.mat")), atol=1e-6)
     composed = compose(m, matrix(golden("gmm/tri2/final.mat")), inner_is_affine=False)
     np.testing.assert_allclose(composed, matrix(golden("gmm/units/mllt_composed.mat")), atol=1e-6)
+
+
+def test_mllt_of_kaldis_statistics_is_kaldis(golden, tmp_path):
+    copy(str(golden("gmm/units/mllt.acc")), tmp_path / "text", binary=False)
+    words = (tmp_path / "text").read_text().split()  # <MlltAccs> frames dim, <G> and a lower triangle for each row
+    lower = np.array([w for w in words[3:-1] if w not in ("<G>", "[", "]")], float).reshape(40, -1)
+    second = np.zeros((40, 40, 40))
+    row, column = np.tril_indices(40)
+    second[:, row, column] = second[:, column, row] = lower
+    m, gain = estimate_mllt(MlltStats(float(words[1]), second))
+    assert gain == pytest.approx(0.241304, rel=1e-5)
+    np.testing.assert_allclose(m, matrix(golden("gmm/units/mllt.mat")), atol=1e-5)
+    composed = compose(m, matrix(golden("gmm/tri2/final.mat")), inner_is_affine=False)
+    np.testing.assert_allclose(composed, matrix(golden("gmm/units/mllt_composed.mat")), atol=1e-5)
 
 
 def test_mllt_statistics_are_the_definition(tmp_path):

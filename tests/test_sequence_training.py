@@ -61,6 +61,9 @@ def test_derivatives_are_kaldis(golden, model, kind, ali):
         if name != "mmi":
             assert found.right / frames == pytest.approx(values[utterance], abs=2e-6)
             assert found.loss == pytest.approx(frames - found.right)
+        else:
+            spoken = loglikes[utterance][np.arange(frames), model.tid_pdf[references[utterance]]].sum(dtype=float)
+            assert found.loss + 0.1 * spoken == pytest.approx(values[utterance] * frames, rel=1e-5)  # of the lattice
         raw = criterion.derive(lattices[utterance].expand(), *arguments)
         assert np.abs(raw.derivative - found.derivative).max() < 1e-6
 
@@ -128,6 +131,7 @@ def fit(arguments, exp, averaging=None, l2=0.0, optimizer="sgd", **options):
         ("smbr_plain", "ali", {"one_silence_class": False}),
         ("smbr_first", "ali", {}),
         ("wrong_mmi_first", "ali_wrong", {"criterion": "mmi", "drop_frames": False}),
+        ("smbr_nosil", "ali", {}),
         ("smbr_l2", "ali", {"l2": 1e-4}),
         ("mpfe", "ali", {"criterion": "mpfe"}),
         ("mmi", "ali", {"criterion": "mmi"}),
@@ -147,6 +151,8 @@ def test_trained_networks_are_kaldis(golden, setup, tmp_path, name, ali, options
     if name.endswith("_first"):  # one update, on the first utterance
         for table in (arguments[0] / "feats.scp", arguments[0] / "utt2spk"):
             table.write_text(table.read_text().splitlines(keepends=True)[0])
+    if name.endswith("_nosil"):
+        (arguments[1] / "phones/silence.int").write_text("")
     found.theta[:] = fit(arguments, tmp_path / "exp", **options)
     pairs = zip(before, found.views(found.theta), expected.views(expected.theta), strict=True)
     for old, ours, kaldis in pairs:
