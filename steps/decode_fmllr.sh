@@ -66,12 +66,5 @@ if [ "$stage" -le 1 ]; then
     "$graph" "$data/split$nj/JOB" "$srcdir" "$si_dir" "$dir/lat.JOB.gz" "$dir/trans.JOB"
 fi
 
-if [ "$skip_scoring" = false ]; then
-  read -r -a opts <<<"$scoring_opts"
-  [ -x local/score.sh ] || {
-    echo "$0: local/score.sh: not there; take egs/digits/local/score.sh, or go without: --skip-scoring true" >&2
-    exit 1
-  }
-  local/score.sh --cmd "$cmd" ${opts[@]+"${opts[@]}"} "$data" "$graph" "$dir"
-fi
+[ "$skip_scoring" != false ] || score_lattices "$graph"
 echo "$0: decoded $data into $dir"

@@ -41,12 +41,5 @@ if [ "$stage" -le 0 ]; then
     pymavg lattice-lmrescore "$old_lang" "$new_lang" "$olddir/lat.JOB.gz" "$dir/lat.JOB.gz"
 fi
 
-if [ "$skip_scoring" = false ]; then
-  read -r -a opts <<<"$scoring_opts"
-  [ -x local/score.sh ] || {
-    echo "$0: local/score.sh: not there; take egs/digits/local/score.sh, or go without: --skip-scoring true" >&2
-    exit 1
-  }
-  local/score.sh --cmd "$cmd" ${opts[@]+"${opts[@]}"} "$data" "$new_lang" "$dir"
-fi
+[ "$skip_scoring" != false ] || score_lattices "$new_lang"
 echo "$0: rescored $olddir with $new_lang into $dir"

@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154  # variables of the step
 # Sourced by every step: sets the environment of the recipe that it is called in, by the recipe's own path.sh as in Kaldi.
 
 for __link in path.sh steps utils; do
@@ -9,3 +9,14 @@ for __link in path.sh steps utils; do
 done
 unset __link
 . ./path.sh
+
+# score_lattices LANG: what decoding ends with, by the recipe's local/score.sh and the step's own options.
+score_lattices() {
+  local opts
+  read -r -a opts <<<"$scoring_opts"
+  [ -x local/score.sh ] || {
+    echo "$0: local/score.sh: not there; take egs/digits/local/score.sh, or go without: --skip-scoring true" >&2
+    exit 1
+  }
+  local/score.sh --cmd "$cmd" ${opts[@]+"${opts[@]}"} "$data" "$1" "$dir"
+}

@@ -21,7 +21,7 @@ class Memory:
     def __init__(self, feats):
         self.feats, self.dim = feats, next(iter(feats.values())).shape[1]
 
-    def get(self, utterance):
+    def get_alike(self, utterance):
         return self.feats[utterance]
 
 

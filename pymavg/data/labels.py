@@ -27,7 +27,12 @@ def read_pdf_labels(ali_dir):
         As `read_transition_ids`.
     """
     alignments, model = read_transition_ids(ali_dir)
-    return {u: model.tid_pdf[tids].astype(np.int32) for u, tids in alignments.items()}, model.num_pdfs
+    return pdf_labels(alignments, model), model.num_pdfs
+
+
+def pdf_labels(alignments, model):
+    """Return the pdf-ids (dict utterance -> int32 (T,)) of what `read_transition_ids` returns."""
+    return {u: model.tid_pdf[tids].astype(np.int32) for u, tids in alignments.items()}
 
 
 def read_transition_ids(ali_dir):

@@ -103,7 +103,7 @@ class FeaturePipeline:
     """
 
     def __init__(self, data, model=None, transforms=None, root=None, gmm=False, only_cmvn=False):
-        self.data = self._data = str(data)
+        self._data = str(data)
         self._feats = MatrixScp(_needed(data, "feats.scp", "run steps/make_mfcc.sh or make_fbank.sh on it"), root=root)
         self.utts = list(self._feats)
         self._dim = None
@@ -208,6 +208,16 @@ class FeaturePipeline:
             features = step(features, utt)
         return np.ascontiguousarray(features, np.float32)
 
+    def get_alike(self, utt):
+        """Return what `get` does; raise PymavgError where its dimension is not that of the first utterance."""
+        features = self.get(utt)
+        if features.shape[1] != self.dim:
+            raise PymavgError(
+                f"{self._data}: utterance {utt} has features of dimension {features.shape[1]}, the first {self.dim}; "
+                "compute the features again"
+            )
+        return features
+
     @property
     def dim(self):
         """Numbers per frame."""
@@ -221,10 +231,7 @@ class FeaturePipeline:
     def __iter__(self):
         """Yield (utterance, features (T, dim)) in the order of feats.scp."""
         for utt in self.utts:
-            features = self.get(utt)
-            if features.shape[1] != self.dim:
-                raise PymavgError(f"{self._data}/feats.scp: {utt} has {features.shape[1]} dimensions, not {self.dim}")
-            yield utt, features
+            yield utt, self.get_alike(utt)
 
 
 def read_transforms(directory):

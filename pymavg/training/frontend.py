@@ -89,13 +89,7 @@ def estimate_transform(source, utterances, splice):
     step = max(1, -(-len(utterances) // MOST_UTTERANCES))
     count, total, squares = 0, 0.0, 0.0
     for utterance in utterances[::step]:
-        feats = check_values(utterance, source.get(utterance))
-        if feats.shape[1] != source.dim:
-            raise PymavgError(
-                f"{source.data}: utterance {utterance} has features of dimension {feats.shape[1]}, the first "
-                f"{source.dim}; compute the features again"
-            )
-        spliced = window.apply(feats)
+        spliced = window.apply(check_values(utterance, source.get_alike(utterance)))
         count += len(spliced)
         total = total + spliced.sum(axis=0, dtype=np.float64)
         squares = squares + np.einsum("td,td->d", spliced, spliced, dtype=np.float64)

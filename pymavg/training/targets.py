@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pymavg.data.datadir import DataDir
-from pymavg.data.labels import check_outputs, match_lengths, read_pdf_labels
+from pymavg.data.labels import check_outputs, match_lengths, pdf_labels, read_transition_ids
 from pymavg.data.posteriors import read_posteriors
 from pymavg.errors import PymavgError
 from pymavg.kaldi.tables import read_vectors
@@ -80,18 +80,19 @@ def read_targets(data, alignments, options, say):
 
 def _read_alignments(alignments):
     """Return [(labels, None, number of pdfs)] of both directories."""
-    read = {ali_dir: read_pdf_labels(ali_dir) for ali_dir in dict.fromkeys(alignments)}
-    num_pdfs = [read[ali_dir][1] for ali_dir in alignments]
+    read = {ali_dir: read_transition_ids(ali_dir) for ali_dir in dict.fromkeys(alignments)}
+    models = [read[ali_dir][1] for ali_dir in alignments]
+    num_pdfs = [model.num_pdfs for model in models]
     if num_pdfs[0] != num_pdfs[1]:
         told = " and ".join(f"{a}/final.mdl has {n} pdfs" for a, n in zip(alignments, num_pdfs, strict=True))
         raise PymavgError(f"{told}; align both with the same model")
-    tuples = [read_transition_model(f"{ali_dir}/final.mdl").tuples for ali_dir in read]
-    if not np.array_equal(tuples[0], tuples[-1]):  # as many pdfs, but they stand for something else
+    if not np.array_equal(models[0].tuples, models[1].tuples):  # as many pdfs, but they stand for something else
         raise PymavgError(
             f"{alignments[0]}/final.mdl and {alignments[1]}/final.mdl are of different trees, though both have "
             f"{num_pdfs[0]} pdfs; align both with the same model"
         )
-    return [(read[ali_dir][0], None, num_pdfs[0]) for ali_dir in alignments]
+    labels = {ali_dir: pdf_labels(*found) for ali_dir, found in read.items()}
+    return [(labels[ali_dir], None, num_pdfs[0]) for ali_dir in alignments]
 
 
 def _read_posteriors(alignments, options):

@@ -61,12 +61,5 @@ if [ "$stage" -le 0 ]; then
     --class-frame-counts "$class_frame_counts" --model "$model" "$graph" "$data" "$srcdir" "$dir/lat.JOB.gz"
 fi
 
-if [ "$skip_scoring" = false ]; then
-  read -r -a opts <<<"$scoring_opts"
-  [ -x local/score.sh ] || {
-    echo "$0: local/score.sh: not there; take egs/digits/local/score.sh, or go without: --skip-scoring true" >&2
-    exit 1
-  }
-  local/score.sh --cmd "$cmd" ${opts[@]+"${opts[@]}"} "$data" "$graph" "$dir"
-fi
+[ "$skip_scoring" != false ] || score_lattices "$graph"
 echo "$0: decoded $data into $dir"
