@@ -103,7 +103,7 @@ def test_too_short_gives_no_frames(tmp_path, samples):
 
 
 def test_silence_is_finite(tmp_path):
-    for kind in ("mfcc", "fbank", "plp"):
+    for kind in ("mfcc", "fbank", "plp", "spectrogram"):
         assert np.isfinite(extractor(tmp_path, kind).compute(np.zeros(8000, np.float32), 8000, "u")).all()
 
 
@@ -174,7 +174,7 @@ def test_durbin_solves_the_normal_equations():
 
 
 def test_other_kinds():
-    with pytest.raises(PymavgError, match="mfcc or fbank or plp expected"):
+    with pytest.raises(PymavgError, match="mfcc or fbank or plp or spectrogram expected"):
         FeatureExtractor("plp2")
 
 

@@ -198,6 +198,11 @@ def test_copy_makes_an_index_and_compresses(tmp_path, golden, capsys):
     assert main(["copy", f"scp:{tmp_path}/x.scp", str(tmp_path / "y.ark")]) == 0
     assert list(dict(read_matrices(tmp_path / "y.ark"))) == list(wanted)
     assert "matrices, 6 entries" in capsys.readouterr().err
+    sixteen = ["copy", "--compress", "true", "--compression-method"]
+    assert main([*sixteen, "3", str(source), str(tmp_path / "z.ark")]) == 0
+    assert (tmp_path / "z.ark").read_bytes() == golden("feats/mfcc_compressed_m3.ark").read_bytes()
+    assert main([*sixteen, "8", str(source), str(tmp_path / "z.ark")]) == 1
+    assert "--compression-method: invalid choice: 8" in capsys.readouterr().err
 
 
 def test_copy_refuses_what_has_no_other_form(tmp_path):

@@ -10,15 +10,17 @@ from pymavg.kaldi.stream import KaldiWriter
 from pymavg.kaldi.tables import MatrixWriter, read_matrices, read_token_map
 
 
-def test_cmvn_statistics_are_kaldis(golden):
+@pytest.mark.parametrize("whose", ["spk", "utt"])
+def test_cmvn_statistics_are_kaldis(golden, whose):
     utt2spk = read_token_map(golden("feats/utt2spk"))
-    wanted = dict(read_matrices(golden("feats/cmvn_spk.ark"), np.float64))
+    wanted = dict(read_matrices(golden(f"feats/cmvn_{whose}.ark"), np.float64))
     found = {}
     for utterance, features in read_matrices(golden("feats/mfcc.ark")):
-        cmvn.accumulate(found.setdefault(utt2spk[utterance], cmvn.empty_stats(13)), features)
+        key = utt2spk[utterance] if whose == "spk" else utterance
+        cmvn.accumulate(found.setdefault(key, cmvn.empty_stats(13)), features)
     assert found.keys() == wanted.keys()
-    for speaker in wanted:
-        np.testing.assert_allclose(found[speaker], wanted[speaker], rtol=1e-6)
+    for key in wanted:
+        np.testing.assert_allclose(found[key], wanted[key], rtol=1e-6)
 
 
 @pytest.mark.parametrize(("name", "norm_vars"), [("mfcc_cmn", False), ("mfcc_cmvn", True)])

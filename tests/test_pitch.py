@@ -34,6 +34,18 @@ def test_pitch_is_kaldis(golden, tmp_path, name, lines, utterance):
     np.testing.assert_allclose(found, wanted, atol=1e-3)  # the worst is 3e-5
 
 
+@pytest.mark.parametrize("utterance", UTTERANCES)
+def test_pitch_and_correlation_before_processing_are_kaldis(golden, tmp_path, utterance):
+    """They can be had back from the raw log pitch, and from the measure of voicing f = 2 ((1.0001 - n)^0.15 - 1)."""
+    (tmp_path / "wav.scp").write_text(f"{utterance} {golden(f'feats/wav/{utterance}.wav')}\n")
+    samples, _ = WavScp(tmp_path / "wav.scp")[utterance]
+    correlation, pitch = dict(read_matrices(golden("feats/pitch_raw.ark")))[utterance].T
+    only = ("--add-raw-log-pitch=true", "--add-normalized-log-pitch=false", "--add-delta-pitch=false")
+    voicing, log_pitch = extractor(tmp_path, *only).compute(samples).T.astype(np.float64)
+    np.testing.assert_allclose(1.0001 - (voicing / 2 + 1) ** (1 / 0.15), np.minimum(correlation, 1), atol=1e-5)
+    np.testing.assert_allclose(np.exp(log_pitch), pitch, rtol=1e-5)
+
+
 @pytest.fixture
 def noise():
     return (np.random.default_rng(0).normal(size=8000) * 1000).astype(np.float32)

@@ -89,6 +89,29 @@ def test_short_matrices_are_compressed_to_16_bits(table):
     assert_same(read_matrices("x.ark"), matrices, 5e-5)
 
 
+@pytest.mark.parametrize(
+    ("method", "kind", "step", "whole"),  # step: of the values in [0, 1]; whole: what the range is made for
+    [
+        (1, b"CM2", 1 / 65535, None),
+        (2, b"CM", 1 / 63, None),
+        (3, b"CM2", 1 / 65535, None),
+        (4, b"CM2", 1, [[-32768, -1, 0, 1, 32767]]),
+        (5, b"CM3", 1 / 255, None),
+        (6, b"CM3", 1, [[0, 1, 77, 255]]),
+        (7, b"CM3", 1 / 255, [[0, 0.2, 1]]),
+    ],
+)
+def test_compression_methods(table, method, kind, step, whole):
+    for rows in (1, 2, 3, 4, 5, 8):
+        matrix = np.random.default_rng(rows).uniform(size=(rows, 9)).astype(np.float32)
+        write("x.ark", {"a": matrix}, compress=method)
+        assert (table / "x.ark").read_bytes().startswith(b"a \0B" + kind + b" ")
+        assert_same(read_matrices("x.ark"), {"a": matrix}, 0.51 * step)
+    if whole:
+        write("x.ark", {"a": np.array(whole, np.float32)}, compress=method)
+        assert_same(read_matrices("x.ark"), {"a": np.array(whole, np.float32)}, 1e-7)
+
+
 def test_eight_bits_in_rows(table):
     header = np.array([-1, 510], "<f4").tobytes() + np.array([2, 3], "<i4").tobytes()
     (table / "x.ark").write_bytes(b"a \0BCM3 " + header + bytes([0, 1, 2, 3, 4, 255]))
@@ -268,10 +291,22 @@ def test_token_map(tmp_path):
 
 def test_compression_is_kaldis(golden, tmp_path):
     original = dict(read_matrices(golden("feats/mfcc.ark")))
-    write(tmp_path / "x.ark", original, compress=True)
-    assert (tmp_path / "x.ark").read_bytes() == golden("feats/mfcc_compressed.ark").read_bytes()
+    for method, suffix in ((1, ""), (3, "_m3")):
+        write(tmp_path / "x.ark", original, compress=method)
+        assert (tmp_path / "x.ark").read_bytes() == golden(f"feats/mfcc_compressed{suffix}.ark").read_bytes()
     write(tmp_path / "y.ark", original)
     assert (tmp_path / "y.ark").read_bytes() == golden("feats/mfcc.ark").read_bytes()
+
+
+def test_matrices_as_text_are_kaldis(golden, tmp_path):
+    ((key, matrix),) = read_matrices(golden("feats/mfcc_first.txt"))
+    np.testing.assert_allclose(matrix, dict(read_matrices(golden("feats/mfcc.ark")))[key], rtol=5e-6)  # 7 digits
+    write(tmp_path / "x.txt", {key: matrix}, binary=False)
+    shape = [line.split() for line in golden("feats/mfcc_first.txt").read_text().splitlines()]
+    written = [line.split() for line in (tmp_path / "x.txt").read_text().splitlines()]
+    assert [len(words) for words in written] == [len(words) for words in shape]
+    assert written[0] == shape[0] == [key, "["] and written[-1][-1] == shape[-1][-1] == "]"
+    assert_same(read_matrices(tmp_path / "x.txt"), {key: matrix})
 
 
 @pytest.mark.parametrize(("suffix", "tolerance"), [("", 1e-6), ("_m3", 1e-6)])

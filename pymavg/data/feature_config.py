@@ -3,7 +3,7 @@
 Each option keeps Kaldi's name, meaning and default, with one exception: `--dither` is 0 by default (Kaldi: 1), so that
 features are the same in every run; a conf that sets it gets noise that depends on the utterance's name alone.
 Sources: Kaldi's util/parse-options.cc, feat/feature-window.h, mel-computations.h, feature-mfcc.h, feature-fbank.h,
-feature-plp.h, pitch-functions.h.
+feature-plp.h, feature-spectrogram.h, pitch-functions.h.
 """
 
 import argparse
@@ -49,6 +49,7 @@ _OWN = {
         "compress-factor": (real, "compress_factor"),
         "cepstral-scale": (real, "cepstral_scale"),
     },
+    "spectrogram": {name: _ENERGY[name] for name in ("energy-floor", "raw-energy")},
 }
 
 
@@ -101,7 +102,7 @@ def read_feature_config(kind, path=None):
 
     Parameters
     ----------
-    kind : {"mfcc", "fbank", "plp"}
+    kind : {"mfcc", "fbank", "plp", "spectrogram"}
         Which options are known.
     path : str or Path, optional
         The conf file; Kaldi's defaults without it.
@@ -114,7 +115,8 @@ def read_feature_config(kind, path=None):
     if kind not in _OWN:
         raise PymavgError(f"feature type '{kind}': {' or '.join(KINDS)} expected")
     config = FeatureConfig(str(path) if path else "the default", {}, {}, {})
-    _read(path, ((_FRAME, config.frame), (_MEL, config.mel), (_OWN[kind], config.own), (_TOOL, vars(config))))
+    mel = _MEL if kind != "spectrogram" else {}
+    _read(path, ((_FRAME, config.frame), (mel, config.mel), (_OWN[kind], config.own), (_TOOL, vars(config))))
     return config
 
 

@@ -76,7 +76,7 @@ class Plp:
 
     def __init__(self, own):
         self.options = {**DEFAULTS, **{name: value for name, value in own.items() if name in DEFAULTS}}
-        self.num_ceps = self.options["num_ceps"]
+        self.dim = self.options["num_ceps"]
 
     def set_library(self, options, rate):
         """Set the library's FbankOptions to linear mel energies, behind the log energy where that is wanted."""
@@ -87,7 +87,7 @@ class Plp:
         self._loudness = equal_loudness(mel_centers(mel.num_bins, mel.low_freq, high))
 
     def __call__(self, frames):
-        """Return PLP coefficients (T, num_ceps), float32, of the library's frames (T, bins) or (T, 1 + bins)."""
+        """Return PLP coefficients (T, dim), float32, of the library's frames (T, bins) or (T, 1 + bins)."""
         with_energy = self.options["use_energy"]
         coefficients = self._coefficients(frames[:, 1:] if with_energy else frames)
         if with_energy:
@@ -95,13 +95,13 @@ class Plp:
         return np.roll(coefficients, -1, axis=1) if self.options["htk_compat"] else coefficients
 
     def _coefficients(self, energies):
-        """Return the coefficients (T, num_ceps), c_0 first, of mel energies (T, bins)."""
+        """Return the coefficients (T, dim), c_0 first, of mel energies (T, bins)."""
         loud = np.maximum(energies, SMALLEST_POWER).astype(np.float64) * self._loudness
         spectrum = loud ** self.options["compress_factor"]
         spectrum = np.concatenate([spectrum[:, :1], spectrum, spectrum[:, -1:]], axis=1)
         a, energy = durbin(spectrum @ inverse_dft(self.options["lpc_order"], spectrum.shape[1]).T)
-        coefficients = np.concatenate([np.log(energy)[:, None], cepstrum(a)], axis=1)[:, : self.num_ceps]
+        coefficients = np.concatenate([np.log(energy)[:, None], cepstrum(a)], axis=1)[:, : self.dim]
         q = self.options["cepstral_lifter"]
         if q:
-            coefficients *= 1 + q / 2 * np.sin(np.pi * np.arange(self.num_ceps) / q)
+            coefficients *= 1 + q / 2 * np.sin(np.pi * np.arange(self.dim) / q)
         return (coefficients * self.options["cepstral_scale"]).astype(np.float32)

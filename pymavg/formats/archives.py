@@ -129,8 +129,8 @@ class CopyWriter(TableWriter):
     Parameters
     ----------
     ark, scp, binary : see TableWriter
-    compress : bool
-        Write matrices in 8 bits.
+    compress : bool or int
+        Write matrices by Kaldi's compression method of this number; True is 1.
     """
 
     def __init__(self, ark, scp=None, binary=True, compress=False):
@@ -155,7 +155,7 @@ class CopyWriter(TableWriter):
         stream = io.BytesIO()
         writer = KaldiWriter(stream, self._binary)
         if self._compress:
-            write_compressed(writer, value)
+            write_compressed(writer, value, self._compress)
         elif rule is Copier.integers:
             writer.basic_vector(value)
         else:

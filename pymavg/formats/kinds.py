@@ -44,8 +44,8 @@ def copy(place, out, binary=True, scp=None, compress=False):
         Text when False.
     scp : str, optional
         Index to write beside a binary archive.
-    compress : bool
-        Write matrices in 8 bits per number.
+    compress : bool or int
+        Write matrices by Kaldi's compression method of this number; True is 1, which takes 8 bits per number.
     """
     if place.startswith(("scp:", "ark:")):
         table, path = place, place.partition(":")[2]

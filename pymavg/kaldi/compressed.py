@@ -4,6 +4,8 @@ All have a header without size bytes: smallest value (float32), range (float32),
 CM  : per column four uint16 (the 0th, 25th, 75th, 100th percentile, in steps of range/65535), and uint8 values, column
       after column, linear between the percentiles with 64, 128 and 63 steps;
 CM2 : uint16 values in rows, steps of range/65535;    CM3 : uint8 values in rows, steps of range/255.
+Kaldi's compression methods choose among them: 1 CM, but CM2 for 8 rows or fewer; 2 CM; 3 CM2; 5 CM3; and three with a
+fixed range, whatever the values are: 4 CM2, whole numbers from -32768; 6 CM3, whole numbers to 255; 7 CM3, 0 to 1.
 Source: Kaldi's matrix/compressed-matrix.cc.
 """
 
@@ -13,6 +15,8 @@ import numpy as np
 
 COMPRESSED = ("CM", "CM2", "CM3")
 BLOCK = 4096  # columns decoded together
+METHODS = range(1, 8)
+FIXED = {4: (-32768.0, 65535.0), 6: (0.0, 255.0), 7: (0.0, 1.0)}  # method -> (smallest value, range)
 _HEADER = struct.Struct("<ffii")
 
 
@@ -47,31 +51,42 @@ def _from_percentiles(codes, percentiles):
     return np.ascontiguousarray(np.take_along_axis(tables, codes, axis=1).T)
 
 
-def write_compressed(writer, matrix):
-    """Write `matrix` (rows, columns) in Kaldi's default form: CM, or CM2 where there are 8 rows or fewer."""
+def write_compressed(writer, matrix, method=1):
+    """Write `matrix` (rows, columns) by one of Kaldi's compression methods, 1 to 7."""
     matrix = np.asarray(matrix, np.float32)
-    low, high = (float(matrix.min()), float(matrix.max())) if matrix.size else (0.0, 0.0)
-    high = high if high > low else low + 1.0 + abs(low)  # Kaldi's way out where all values are equal
-    span = np.float32(high - low)
+    low, span = FIXED.get(method) or _range(matrix)
     header = _HEADER.pack(low, span, *matrix.shape)
-    if matrix.shape[0] > 8:
-        levels, codes = _column_levels(matrix, low, span)
+    if matrix.shape[0] > {1: 8, 2: 0}.get(method, np.inf):
+        levels, codes = _column_levels(matrix, low, np.float32(span))
         writer.token("CM")
         writer.raw(header + levels.tobytes() + codes.T.tobytes())
     else:
-        writer.token("CM2")
-        writer.raw(header + _steps(matrix, low, span).tobytes())
+        kind = "CM3" if method >= 5 else "CM2"
+        writer.token(kind)
+        writer.raw(header + _steps(matrix, low, span, kind).tobytes())
 
 
-def _steps(values, low, span):
-    """Return `values` in steps of span/65535 above `low`, rounded, as uint16."""
-    return np.clip((values - np.float64(low)) / span * 65535 + 0.499, 0, 65535).astype("<u2")
+def _range(matrix):
+    """Return (smallest value, range) of a matrix."""
+    low, high = (float(matrix.min()), float(matrix.max())) if matrix.size else (0.0, 0.0)
+    high = high if high > low else low + 1.0 + abs(low)  # Kaldi's way out where all values are equal
+    return low, np.float32(high - low)
+
+
+def _steps(values, low, span, kind="CM2"):
+    """Return `values` in steps of span/65535 (CM3: /255) above `low`, as uint16 (uint8), in the precision of Kaldi's.
+
+    The last digit hangs on it: all is single precision but for the sum that rounds.
+    """
+    last, dtype = (65535, "<u2") if kind == "CM2" else (255, np.uint8)
+    part = np.clip((values - np.float32(low)) / np.float32(span), 0, 1)
+    return ((part * np.float32(last)).astype(np.float64) + 0.499).astype(dtype)
 
 
 def _column_levels(matrix, low, span):
     """Return the percentiles (columns, 4) as steps, kept apart by one at least, and the codes (rows, columns)."""
     rows = len(matrix)
-    at = [0, rows // 4, 3 * (rows // 4), rows - 1]
+    at = [0, rows // 4, 3 * (rows // 4), rows - 1] if rows >= 5 else [min(i, rows - 1) for i in range(4)]
     levels = _steps(np.partition(matrix, at, axis=0)[at].T, low, span).astype(np.int64)
     levels[:, 0] = np.minimum(levels[:, 0], 65532)
     for i, top in ((1, 65533), (2, 65534), (3, 65535)):

@@ -70,7 +70,10 @@ class TableWriter:
 
 
 class MatrixWriter(TableWriter):
-    """Writes matrices (rows, columns): float32, float64 with `double`, or in 8 bits (CM) with `compress`."""
+    """Writes matrices (rows, columns): float32, float64 with `double`, or compressed.
+
+    `compress` is Kaldi's compression method, 1 to 7: see compressed.py; True is 1.
+    """
 
     def __init__(self, ark, scp=None, compress=False, double=False, binary=True):
         super().__init__(ark, scp, binary)
@@ -80,7 +83,7 @@ class MatrixWriter(TableWriter):
         if self._compress:
             if not np.isfinite(value).all():
                 raise PymavgError(f"{self._ark}: values that are not finite cannot be compressed")
-            write_compressed(writer, value)
+            write_compressed(writer, value, self._compress)
         else:
             writer.matrix(value, self._double)
 

@@ -11,7 +11,8 @@ that a file had is equal to it, to the byte where Kaldi's form leaves no choice 
 """
 
 from pymavg.formats.kinds import copy
-from pymavg.options import Parser, boolean, log
+from pymavg.kaldi.compressed import METHODS
+from pymavg.options import Parser, boolean, log, whole
 
 
 def main(argv):
@@ -20,8 +21,12 @@ def main(argv):
     parser.add_argument("--binary", type=boolean, default=True, help="false: text; default true")
     parser.add_argument("--scp", help="index to write beside an archive")
     parser.add_argument("--compress", type=boolean, default=False, help="matrices in 8 bits per number; default false")
+    parser.add_argument(
+        "--compression-method", type=whole, choices=METHODS, default=1, help="Kaldi's, 3: in 16 bits; default 1"
+    )
     parser.add_argument("source", metavar="in", help="a file, or ark:FILE, scp:FILE, 'ark:COMMAND |'")
     parser.add_argument("target", metavar="out")
     args = parser.parse_args(argv)
-    kind, entries = copy(args.source, args.target, args.binary, args.scp, args.compress)
+    compress = args.compression_method if args.compress else 0
+    kind, entries = copy(args.source, args.target, args.binary, args.scp, compress)
     log(f"{args.target}: {kind}" + (f", {entries} entries" if entries is not None else ""))

@@ -1,4 +1,4 @@
-"""Compute the features of a data directory's utterances: MFCC, log-mel filterbanks or PLP, perhaps with pitch.
+"""Compute the features of a data directory's utterances: MFCC, log-mel, PLP (all perhaps with pitch), spectrograms.
 
 usage: pymavg make-feats [options] <data> <prefix>
  e.g.: pymavg make-feats --type mfcc --config conf/mfcc.conf data/train exp/make_mfcc/raw_mfcc_train.1
