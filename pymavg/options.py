@@ -6,7 +6,9 @@ every mistake is one line that says what was found, what was expected and where 
 
 import argparse
 import sys
+import textwrap
 
+from pymavg.arguments import MEANINGS
 from pymavg.errors import PymavgError, did_you_mean
 
 
@@ -63,6 +65,15 @@ class Parser(argparse.ArgumentParser):
             allow_abbrev=False,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
+        self.tool = tool
+        self.add_argument("--show-defaults", action=_ShowDefaults, help=argparse.SUPPRESS)  # for the help of steps/
+
+    def add_argument(self, *names, **how):
+        """As argparse's; an argument without `help` is explained by pymavg.arguments."""
+        if not names[0].startswith("-") and "help" not in how:
+            shown = how.get("metavar", names[0])
+            how["help"] = MEANINGS.get(f"{self.tool} {shown}", MEANINGS.get(shown))
+        return super().add_argument(*names, **how)
 
     def add_options_of(self, defaults, **types):
         """Add an option for each field of the dataclass instance `defaults`: `max_active` is `--max-active`.
@@ -119,6 +130,24 @@ class Parser(argparse.ArgumentParser):
             else:
                 joined.append(word)
         return joined
+
+
+class _ShowDefaults(argparse.Action):
+    """`--show-defaults "NAME …"` prints these options with their defaults, in lines for the help of a shell script."""
+
+    KIND = {whole: "N", positive: "N", real: "X"}  # where there is no default
+    LAYOUT = {"initial_indent": "  ", "subsequent_indent": "  ", "break_on_hyphens": False}
+
+    def __call__(self, parser, namespace, values, option_string=None):
+        """Print and end."""
+        actions = {action.dest: action for action in parser._actions}
+        shown = "   ".join(self._shown(actions[name]) for name in values.replace("-", "_").split())
+        print(textwrap.fill(shown, 118, **self.LAYOUT).replace("\0", " "))
+        parser.exit()
+
+    def _shown(self, action):
+        value = str(action.default).lower() if isinstance(action.default, bool) else action.default
+        return f"{action.option_strings[0]}\0{self.KIND.get(action.type, 'TEXT') if value in (None, '') else value}"
 
 
 def _help(text, shown):

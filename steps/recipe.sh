@@ -10,6 +10,17 @@ done
 unset __link
 . ./path.sh
 
+# passed_help TOOL ARGUMENT...: the options in `passed`, which the step hands on to pymavg TOOL, for the step's help. pymavg
+# knows their defaults; it is asked only where help is wanted by the step's ARGUMENTs.
+passed_help() {
+  local tool=$1
+  shift
+  case " $* " in
+    "  " | *" --help "* | *" -h "*) pymavg "$tool" --show-defaults "${passed[*]}" ;;
+    *) printf -- '--%s ' "${passed[@]//_/-}" | fold -s -w 118 | sed 's/^/  /' ;;
+  esac
+}
+
 # score_lattices LANG: what decoding ends with, by the recipe's local/score.sh and the step's own options.
 score_lattices() {
   local opts

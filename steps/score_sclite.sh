@@ -44,5 +44,6 @@ if [ "$stage" -le 0 ]; then
     pymavg score --min-lmwt "$min_lmwt" --max-lmwt "$max_lmwt" --word-ins-penalties "$word_ins_penalties" \
     --lmwt-from "$lmwt_from" --scorer "$scorer" --allow-missing "$allow_missing" --model "$model" \
     "$data" "$lang" "$dir"
+  grep -ah '^WARNING' "$dir/scoring/log/score.log" >&2 || true
 fi
 cat "$dir/scoring/wer.txt"

@@ -28,4 +28,4 @@ if ! started -3; then
 fi
 grow_tree
 train_passes none ""
-echo "$0: trained the triphone system $dir"
+echo "$0: trained the triphone system $dir: $(sizes "$dir/final.mdl" "$num_leaves" "$tot_gauss")"

@@ -39,4 +39,4 @@ if ! started -4; then
 fi
 grow_tree
 train_passes mllt "$mllt_iters"
-echo "$0: trained the LDA+MLLT system $dir"
+echo "$0: trained the LDA+MLLT system $dir: $(sizes "$dir/final.mdl" "$num_leaves" "$tot_gauss")"

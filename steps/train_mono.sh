@@ -68,4 +68,4 @@ fi
 steps/gmm/passes.sh --nj "$nj" --cmd "$cmd" --num-iters "$num_iters" --max-iter-inc "$max_iter_inc" \
   --realign-iters "$realign_iters" --initial-beam "$initial_beam" --beam "$regular_beam" --retry-beam "$retry_beam" \
   --boost-silence "$boost_silence" --power "$power" "$lang" "$num_gauss" "$totgauss" "$dir"
-echo "$0: trained the monophone system $dir"
+echo "$0: trained the monophone system $dir: $(sizes "$dir/final.mdl" "$num_gauss" "$totgauss")"

@@ -47,4 +47,4 @@ fi
 transform=(--transform "$dir/0.trans.JOB" --utt2spk "$sdata/JOB/utt2spk")
 grow_tree
 train_passes fmllr "$fmllr_iters" --fmllr-opts "$fmllr_opts" --sdata "$sdata"
-echo "$0: trained the speaker-adapted system $dir"
+echo "$0: trained the speaker-adapted system $dir: $(sizes "$dir/final.mdl" "$num_leaves" "$tot_gauss")"

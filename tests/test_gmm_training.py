@@ -203,8 +203,13 @@ def test_the_steps_train_align_and_resume(recipe):
     assert (recipe / "exp/mono_ali/final.mdl").read_bytes() == model
 
     command = ["steps/train_deltas.sh", *few, "40", "120", data, lang, "exp/mono_ali", "exp/tri1"]
-    assert "leaves after merging" in done(recipe, *command)
+    told = done(recipe, *command)
     transitions, gmm = read_model(tri1 / "final.mdl")
+    sizes = f"{gmm.num_pdfs} leaves and {gmm.num_gauss} Gaussians"
+    assert "leaves after merging" in told and f"trained the triphone system exp/tri1: {sizes}" in told
+    for asked, remark in (("30 45", ""), ("4000 9000", "; asked for 4000 and 9000, the data hold no more")):
+        line = f". ./path.sh; . steps/gmm/begin.sh; sizes exp/tri1/final.mdl {asked}"
+        assert done(recipe, "bash", "-c", line) == sizes + remark
     assert gmm.num_pdfs == read_tree(tri1 / "tree").num_pdfs and gmm.num_gauss >= 40
     tids = np.concatenate(list(alignments(tri1 / "ali.1.gz").values()))
     assert len(tids) == sum(map(len, features(recipe / data).values()))

@@ -11,7 +11,7 @@ from pymavg.data.datadir import DataDir
 from pymavg.decoding.archive import LatticeWriter
 from pymavg.decoding.lattice import Lattice
 from pymavg.decoding.reference import matched_ctm, read_ctm, read_stm
-from pymavg.decoding.sweep import Point, Scorer, chosen_on, grid, read_sweep, score
+from pymavg.decoding.sweep import Point, Scorer, at_the_edge, chosen_on, grid, read_sweep, score
 from pymavg.decoding.wer import Counts, filtered_stm, have_sclite, plain_counts, sclite_counts
 from pymavg.errors import PymavgError
 from pymavg.kaldi.symbols import read_symbols
@@ -221,6 +221,39 @@ def test_point_chosen_on_the_development_set_comes_first(decoded):
     assert "best of the sweep" in lines[3]
     with pytest.raises(PymavgError, match="not scored yet"):
         chosen_on(other.with_name("decode_none"))
+
+
+def test_a_best_result_at_an_end_of_the_sweep_is_told_with_the_remedy(decoded, capsys):
+    run(decoded, grid(5, 11, "0.0"))  # two errors at weight 11 alone
+    told = f"WARNING: {decoded[2]}: the best result lies at an end of the sweep: LM weight 11 (a larger --max-lmwt)"
+    assert told in capsys.readouterr().err.splitlines()
+    for points in (grid(5, 20, "0.0"), grid(11, 20, "0.0"), grid(11, 11, "0.0"), grid(5, 11, "0.0")):
+        run(decoded, points, lmwt_from=str(decoded[2]))  # the choice is not this set's
+        assert "end of the sweep" not in capsys.readouterr().err
+    for points in (grid(5, 20, "0.0"), grid(11, 20, "0.0 0.5"), grid(11, 11, "0.0")):  # not alone the best, or no sweep
+        run(decoded, points)
+        assert "end of the sweep" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("best", "found"),
+    [
+        (Point(5, 0.0), "LM weight 5 (a smaller --min-lmwt)"),
+        (Point(6, 0.0), None),  # no penalty at all is a natural end
+        (Point(6, 1.0), "penalty 1.0 (--word-ins-penalties with values beyond it)"),
+        (Point(6, 0.5), None),
+        (Point(7, 1.0), "LM weight 7 (a larger --max-lmwt), penalty 1.0"),
+    ],
+)
+def test_ends_of_weights_and_penalties(best, found):
+    results = {point: {"all": Counts(9, 1 if point == best else 2)} for point in grid(5, 7, "0.0 0.5 1.0")}
+    told = at_the_edge(results)
+    assert told is None if found is None else found in told
+
+
+def test_nothing_lies_below_weight_1():
+    results = {point: {"all": Counts(9, point.lmwt)} for point in grid(1, 3, "0.0")}
+    assert at_the_edge(results) is None
 
 
 def test_decode_directory_that_does_not_fit_is_refused(decoded):

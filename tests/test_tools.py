@@ -7,8 +7,10 @@ import sys
 
 import pytest
 
+from pymavg.arguments import MEANINGS
 from pymavg.cli import main, summary, tool_names
 from pymavg.errors import PymavgError
+from pymavg.options import Parser
 
 
 @pytest.mark.parametrize("tool", tool_names())
@@ -20,6 +22,32 @@ def test_help(tool, capsys):
     assert caught.value.code == 0
     (usage,) = re.findall("usage: (.*)", capsys.readouterr().out)  # one, and not argparse's
     assert usage.startswith((f"pymavg {tool}", "utils/"))
+
+
+def test_every_argument_is_explained_and_nothing_else(monkeypatch):
+    parsers, names = [], set()
+    monkeypatch.setattr(Parser, "parse_args", lambda self, *_: parsers.append(self) or self.exit())
+    for tool in tool_names():
+        with pytest.raises(SystemExit):
+            importlib.import_module(f"pymavg.tools.{tool.replace('-', '_')}").main([])
+    for parser in parsers:
+        for action in parser._actions:
+            if not action.option_strings:
+                name = action.metavar or action.dest
+                assert action.help, f"{parser.tool} <{name}>: say it in pymavg/arguments.py"
+                names |= {name, f"{parser.tool} {name}"}
+    assert len(parsers) == len(tool_names())
+    assert set(MEANINGS) <= names
+
+
+@pytest.mark.parametrize("tool", ["train", "pretrain-dbn", "train-sequence"])
+def test_help_loads_no_numerical_library(tool):
+    """So that it takes a tenth of a second: the help of steps/nnet asks for it too."""
+    code = "import sys\nfrom pymavg.cli import main\ntry: main(sys.argv[1:])\nfinally: print('numpy' in sys.modules)"
+    for words in (["--help"], ["--show-defaults", "average-period restart"]):
+        done = subprocess.run([sys.executable, "-c", code, tool, *words], capture_output=True, text=True, check=True)
+        assert done.stdout.endswith("\nFalse\n")
+    assert done.stdout == "  --average-period 10   --restart false\nFalse\n"
 
 
 @pytest.mark.parametrize("tool", tool_names())

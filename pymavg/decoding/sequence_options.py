@@ -2,9 +2,7 @@
 
 from dataclasses import dataclass
 
-from pymavg.decoding.sequence_criteria import CRITERIA
 from pymavg.errors import PymavgError
-from pymavg.training.loop import LoopOptions
 from pymavg.training.settings import RunOptions
 
 
@@ -47,6 +45,8 @@ class SequenceOptions(RunOptions):
 
     def check(self):
         """Raise PymavgError where a value is out of its range."""
+        from pymavg.decoding.sequence_criteria import CRITERIA  # not before: the help needs options alone
+
         super().check()
         choices = {"criterion": CRITERIA, "on_divergence": ("stop", "halve"), "final_model": ("average", "ema")}
         for name, known in choices.items():
@@ -63,6 +63,8 @@ class SequenceOptions(RunOptions):
 
     def loop(self):
         """Return the LoopOptions: an utterance is a minibatch."""
+        from pymavg.training.loop import LoopOptions
+
         period = 2**31 if self.average_frames else self.average_period
         return LoopOptions(1, 0, self.randomize, False, self.seed, period, self.average_frames)
 

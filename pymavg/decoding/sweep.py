@@ -22,7 +22,7 @@ from pymavg.decoding.wer import Counts, filtered_stm, have_sclite, plain_counts,
 from pymavg.errors import PymavgError
 from pymavg.files import atomic_open, read_lines
 from pymavg.graph.lang import Lang
-from pymavg.options import log
+from pymavg.options import log, warn
 
 FRAME_SHIFT = 0.01  # seconds
 
@@ -118,6 +118,27 @@ def best_point(results):
     return min(results, key=lambda p: (total(results[p]).errors, abs(p.penalty), p.lmwt))
 
 
+def at_the_edge(results):
+    """Return a line with the remedy where errors still fall at an end of the sweep, else None.
+
+    An end is no trouble where another value has as few errors, nor where there is nothing beyond: weight 1, penalty 0.
+    """
+    best, beyond = best_point(results), []
+    for name in ("lmwt", "penalty"):
+        values, chosen = sorted({getattr(point, name) for point in results}), getattr(best, name)
+        others = [total(parts).errors for point, parts in results.items() if getattr(point, name) != chosen]
+        natural = chosen == {"lmwt": 1, "penalty": 0.0}[name]
+        if not others or natural or values[0] < chosen < values[-1] or min(others) == total(results[best]).errors:
+            continue
+        if name == "penalty":
+            beyond.append(f"penalty {chosen:.1f} (--word-ins-penalties with values beyond it)")
+        elif chosen == values[0]:
+            beyond.append(f"LM weight {chosen} (a smaller --min-lmwt)")
+        else:
+            beyond.append(f"LM weight {chosen} (a larger --max-lmwt)")
+    return f"the best result lies at an end of the sweep: {', '.join(beyond)}" if beyond else None
+
+
 def write_sweep(path, results, rule):
     """Write scoring/sweep.tsv."""
     with atomic_open(path) as stream:
@@ -205,6 +226,8 @@ def score(data, lang, decode, model, points, lmwt_from="", scorer="auto", allow_
     found = all_hypotheses(decode, model, lang, points, counter.sclite)
     checked(found, data, decode, allow_missing)
     results = sweep(counter, found, points)
+    if point is None and (edge := at_the_edge(results)):
+        warn(f"{decode}: {edge}")
     point = point or best_point(results)
     k = points.index(point)
     counter.counts({u: made[which[k]] for u, (made, which) in found.items()}, point, details=True)

@@ -4,8 +4,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from pymavg.errors import PymavgError
-from pymavg.nnet.ngsgd import NaturalGradientSgd
-from pymavg.nnet.sgd import Sgd
 
 
 @dataclass
@@ -77,6 +75,9 @@ def make_optimizer(net, options, seed=0):
     PymavgError
         When a value is none of the choices, out of range, or does not go with the others.
     """
+    from pymavg.nnet.ngsgd import NaturalGradientSgd  # not before: the help needs options alone, and is to be fast
+    from pymavg.nnet.sgd import Sgd
+
     _check(options)
     return {"ngsgd": NaturalGradientSgd, "sgd": Sgd}[options.optimizer](net, options, seed)
 

@@ -17,7 +17,6 @@ def main(argv):
     limit_threads(local_tasks(os.environ))  # before NumPy is loaded
     from pymavg.training.combination import AveragingOptions
     from pymavg.training.groups import from_arguments
-    from pymavg.training.pretraining import pretrain
     from pymavg.training.settings import PretrainOptions
 
     groups = PretrainOptions(), AveragingOptions()
@@ -27,4 +26,6 @@ def main(argv):
     parser.add_argument("data")
     parser.add_argument("exp")
     given = parser.parse_args(argv)
+    from pymavg.training.pretraining import pretrain  # after the help, which is to be fast
+
     pretrain(*from_arguments(groups, given), given.data, given.exp)

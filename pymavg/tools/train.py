@@ -21,7 +21,6 @@ def main(argv):
     from pymavg.training.combination import AveragingOptions
     from pymavg.training.groups import from_arguments
     from pymavg.training.settings import TrainOptions
-    from pymavg.training.trainer import train
 
     groups = TrainOptions(), OptimizerOptions(), AveragingOptions()
     parser = Parser("train", __doc__)
@@ -31,5 +30,7 @@ def main(argv):
     for name in ("data_train", "data_cv", "ali_train", "ali_cv", "exp"):
         parser.add_argument(name, metavar=name.replace("_", "-"))
     given = parser.parse_args(argv)
+    from pymavg.training.trainer import train  # after the help, which is to be fast
+
     options = from_arguments(groups, given)
     train(*options, given.data_train, given.data_cv, given.ali_train, given.ali_cv, given.exp)

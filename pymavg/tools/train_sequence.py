@@ -18,7 +18,6 @@ def main(argv):
     """Run the tool."""
     limit_threads(local_tasks(os.environ))  # before NumPy is loaded
     from pymavg.decoding.sequence_options import SequenceOptions
-    from pymavg.decoding.sequence_trainer import train_sequence
     from pymavg.nnet.optimizer import OptimizerOptions
     from pymavg.training.combination import AveragingOptions
     from pymavg.training.groups import from_arguments
@@ -30,5 +29,7 @@ def main(argv):
     for name in ("data", "lang", "src-dir", "ali", "denlats", "exp"):
         parser.add_argument(name.replace("-", "_"), metavar=name)
     given = parser.parse_args(argv)
+    from pymavg.decoding.sequence_trainer import train_sequence  # after the help, which is to be fast
+
     options = from_arguments(groups, given)
     train_sequence(*options, given.data, given.lang, given.src_dir, given.ali, given.denlats, given.exp)

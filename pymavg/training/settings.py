@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from pymavg.errors import PymavgError
-from pymavg.training.loop import LoopOptions
 
 NEUTRAL = {  # options that may differ when a training is continued
     "use_gpu",
@@ -106,6 +105,8 @@ class CommonOptions(RunOptions):
 
     def loop(self):
         """Return the LoopOptions."""
+        from pymavg.training.loop import LoopOptions  # not before: the help needs options alone, and is to be fast
+
         sizes = self.minibatch_size, self.randomizer_size
         return LoopOptions(*sizes, self.randomize, self.drop_last, self.seed, self.period())
 

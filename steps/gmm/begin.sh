@@ -28,6 +28,17 @@ copy_model() { # <from> <to>: all that makes a system, but no alignments and no 
   done
 }
 
+sizes() { # <model> <leaves asked for> <Gaussians asked for>: the sizes reached, beside those asked for where these are far more
+  pymavg gmm-info "$1" | awk -v leaves="$2" -v gauss="$3" '
+    /^number of pdfs/ {got_leaves = $NF}
+    /^number of gaussians/ {got_gauss = $NF}
+    END {
+      printf "%d leaves and %d Gaussians", got_leaves, got_gauss
+      if (got_leaves < 0.8 * leaves || got_gauss < 0.8 * gauss) printf "; asked for %d and %d", leaves, gauss
+      if (got_leaves < 0.8 * leaves) printf ", the data hold no more"
+    }'
+}
+
 begin_run() { # <dir> <result> <settings> <input>...: exits 0 when <dir>/<result> is there already
   local dir=$1 result=$2 settings file
   settings="$0 $3"

@@ -16,16 +16,15 @@ passed=(rbm_lrate rbm_lrate_low rbm_l2penalty minibatch_size randomizer_size see
   average_period lr_scaling virtual_workers memory_budget checkpoint_minutes restart)
 for name in "${passed[@]}"; do declare "$name="; done
 
+echo "$0 $*"
+. "$(dirname "$0")/../recipe.sh"
 help_message="usage: $0 [options] <data> <exp>
  e.g.: $0 --nn-depth 6 --hid-dim 2048 --num-workers 4 data/train exp/pretrain_dbn
 Options, with their defaults:
   --nn-depth $nn_depth   --hid-dim $hid_dim   --rbm-iter $rbm_iter   --feature-transform FILE
   --cmd $cmd   --num-workers $num_workers   --mpi-cmd \"COMMAND\"   --use-gpu $use_gpu   --pretrain-opts \"OPTIONS\"
-and these of pymavg pretrain-dbn, see pymavg pretrain-dbn --help:
-$(printf -- '--%s ' "${passed[@]//_/-}" | fold -s -w 118 | sed 's/^/  /')"
-
-echo "$0 $*"
-. "$(dirname "$0")/../recipe.sh"
+and these of pymavg pretrain-dbn, which explains them with --help:
+$(passed_help pretrain-dbn "$@")"
 . utils/parse_options.sh
 if [ $# -ne 2 ]; then
   printf '%s\n' "$help_message" >&2

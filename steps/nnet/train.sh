@@ -18,17 +18,16 @@ passed=(feature_transform splice cmvn_opts delta_opts hid_layers hid_dim labels 
   max_missing length_tolerance on_divergence allow_change) # the last four are remedies that its errors name
 for name in "${passed[@]}"; do declare "$name="; done
 
+echo "$0 $*"
+. "$(dirname "$0")/../recipe.sh"
 help_message="usage: $0 [options] <data-train> <data-cv> <lang> <ali-train> <ali-cv> <exp>
  e.g.: $0 --dbn exp/pretrain_dbn/6.dbn --hid-layers 0 --num-workers 4 \\
          data/train_tr90 data/train_cv10 data/lang exp/tri4_ali exp/tri4_ali exp/dnn
 Options, with their defaults:
   --cmd $cmd   --num-workers $num_workers   --mpi-cmd \"COMMAND\"   --use-gpu $use_gpu   --dbn FILE
   --nnet-init FILE   --train-opts \"OPTIONS\"
-and these of pymavg train, see pymavg train --help:
-$(printf -- '--%s ' "${passed[@]//_/-}" | fold -s -w 118 | sed 's/^/  /')"
-
-echo "$0 $*"
-. "$(dirname "$0")/../recipe.sh"
+and these of pymavg train, which explains them with --help:
+$(passed_help train "$@")"
 . utils/parse_options.sh
 if [ $# -ne 6 ]; then
   printf '%s\n' "$help_message" >&2

@@ -22,19 +22,21 @@ seed=777
 passed=(average_period average_frames virtual_workers lr_scaling max_frames on_divergence reduce_type restart)
 for name in "${passed[@]}"; do declare "$name="; done
 
-help_message="usage: $0 [options] <data> <lang> <src-dir> <ali> <denlats> <exp>
- e.g.: $0 --num-workers 4 data/fbank/train data/lang exp/dnn exp/dnn_ali exp/dnn_denlats exp/dnn_smbr
-<ali> comes from steps/nnet/align.sh, <denlats> from steps/nnet/make_denlats.sh, both with <src-dir>.
-Options, with their defaults:
-  --cmd $cmd   --num-workers $num_workers   --mpi-cmd \"COMMAND\"   --use-gpu $use_gpu   --train-opts \"OPTIONS\"
-  --criterion smbr|mpfe|mmi   --do-smbr $do_smbr   --num-iters $num_iters   --acwt $acwt   --lmwt $lmwt
-  --learn-rate $learn_rate (of one worker)   --halving-factor $halving_factor   --momentum $momentum   --seed $seed
-  --one-silence-class $one_silence_class   --drop-frames $drop_frames (mmi)
-and these of pymavg train-sequence, see pymavg train-sequence --help:
-$(printf -- '--%s ' "${passed[@]//_/-}" | fold -s -w 118 | sed 's/^/  /')"
-
 echo "$0 $*"
 . "$(dirname "$0")/../recipe.sh"
+case $0 in # one script under Kaldi's two names
+  *train_mmi.sh) by=mmi own="" ;;
+  *) by=smbr own=$'\n  --criterion smbr|mpfe|mmi   '"--do-smbr $do_smbr (false: mpfe)   --one-silence-class $one_silence_class" ;;
+esac
+help_message="usage: $0 [options] <data> <lang> <src-dir> <ali> <denlats> <exp>
+ e.g.: $0 --num-workers 4 data/fbank/train data/lang exp/dnn exp/dnn_ali exp/dnn_denlats exp/dnn_$by
+<ali> comes from steps/nnet/align.sh, <denlats> from steps/nnet/make_denlats.sh, both with <src-dir>.
+Options, with their defaults:
+  --cmd $cmd   --num-workers $num_workers   --mpi-cmd \"COMMAND\"   --use-gpu $use_gpu   --train-opts \"OPTIONS\"$own
+  --num-iters $num_iters   --acwt $acwt   --lmwt $lmwt   --drop-frames $drop_frames (mmi)
+  --learn-rate $learn_rate (of one worker)   --halving-factor $halving_factor   --momentum $momentum   --seed $seed
+and these of pymavg train-sequence, which explains them with --help:
+$(passed_help train-sequence "$@")"
 . utils/parse_options.sh
 if [ $# -ne 6 ]; then
   printf '%s\n' "$help_message" >&2
@@ -46,13 +48,8 @@ for f in "$data/feats.scp" "$lang/words.txt" "$srcdir"/{final.nnet,final.feature
   "$ali"/{final.mdl,ali.1.gz} "$denlats/lat.scp"; do
   [ -f "$f" ] || { echo "$0: $f: no such file" >&2; exit 1; }
 done
-if [ -z "$criterion" ]; then
-  case $0:$do_smbr in
-    *train_mmi.sh:*) criterion=mmi ;; # the same script under Kaldi's other name
-    *:true) criterion=smbr ;;
-    *) criterion=mpfe ;;
-  esac
-fi
+[ "$by:$do_smbr" != smbr:false ] || by=mpfe
+criterion=${criterion:-$by}
 read -r -a opts <<<"$train_opts"
 for name in "${passed[@]}"; do
   [ -z "${!name}" ] || opts+=("--${name//_/-}=${!name}")

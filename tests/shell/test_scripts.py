@@ -57,6 +57,22 @@ def test_help_is_a_usage_and_exits_0(script):
     assert "usage:" in done.stdout.lower()
 
 
+def test_help_of_networks_tells_the_defaults_of_options_handed_on():
+    from pymavg.training.settings import PretrainOptions, TrainOptions
+
+    for step, options in (("train", TrainOptions()), ("pretrain_dbn", PretrainOptions())):
+        told = call(("egs/swbd", f"steps/nnet/{step}.sh"), "--help").stdout
+        for name in ("splice", "minibatch_size", "lr_scaling", "average_period", "seed"):
+            assert f"--{name.replace('_', '-')} {getattr(options, name)} " in told.replace("\n", " ")
+        assert "--cmvn-opts TEXT" in told and "--restart false" in told
+
+
+def test_one_script_under_two_names_tells_of_what_it_is_called_by():
+    mmi, mpe = (call(("egs/swbd", f"steps/nnet/train_{name}.sh"), "--help").stdout for name in ("mmi", "mpe"))
+    assert "train_mmi.sh --num-workers 4" in mmi and "exp/dnn_mmi" in mmi and "smbr" not in mmi
+    assert "train_mpe.sh --num-workers 4" in mpe and "exp/dnn_smbr" in mpe and "--do-smbr true" in mpe
+
+
 @pytest.mark.parametrize(
     "script", [s for s in SCRIPTS if s[1].name not in ("slurm.pl", "queue.pl", "run.pl")], ids=name_of
 )
