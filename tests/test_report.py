@@ -2,13 +2,14 @@
 
 import html.parser
 import json
-import os
 import re
 import shutil
 import subprocess
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from PIL import Image
 
 from pymavg.cli import main
 from pymavg.decoding.wer import Counts
@@ -16,7 +17,8 @@ from pymavg.errors import PymavgError
 from pymavg.report import charts
 from pymavg.report.drawing import COLOURS, label, svg
 from pymavg.report.page import make
-from pymavg.report.runs import find_experiments, read_rates, read_runs
+from pymavg.report.rates import read_rates
+from pymavg.report.runs import find_experiments, read_runs, short_names
 from pymavg.report.speed import own_speed_ups
 from pymavg.training.progress import KINDS
 
@@ -191,17 +193,100 @@ def test_what_cannot_be_reported_is_told(tmp_path, capsys):
     assert not list(tmp_path.glob("r*"))
 
 
+def test_a_damaged_experiment_is_left_out_and_named(tmp_path, capsys):
+    for name in ("good", "cut", "other", "words", "binary"):
+        write_training(tmp_path / name)
+    log = {name: tmp_path / name / "log" / "train.jsonl" for name in ("cut", "other", "words", "binary")}
+    log["cut"].write_text(log["cut"].read_text()[:-40])  # as a crash leaves it: the epochs before count
+    log["other"].write_text(log["other"].read_text().replace('"wait"', '"idle"'))
+    log["words"].write_text(log["words"].read_text().replace('"cv_loss": ', '"cv_loss": "x", "was": '))
+    log["binary"].write_bytes(b"\xff\x00")
+    write_scores(tmp_path / "good" / "decode_a")
+    write_scores(tmp_path / "good" / "decode_b")
+    (tmp_path / "good" / "decode_b" / "scoring" / "chosen.tsv").write_text("")
+    assert main(["report", "--output", str(tmp_path / "r.html"), str(tmp_path)]) == 0
+    error, text = capsys.readouterr().err, (tmp_path / "r.html").read_text()
+    for told in (
+        "other/log/train.jsonl: record 1",
+        "words/log/train.jsonl",
+        "binary/log",
+        "decode_b/scoring/chosen.tsv",
+    ):
+        assert told in error and text.count(told) == 1, told
+    assert "cut/log" not in error and "<td>cut<td>DNN" in text and "<td>decode_a<td>" in text
+    with pytest.raises(PymavgError, match="another version"):
+        make([tmp_path / "other"], tmp_path / "r2.html")
+    assert not list(tmp_path.glob("r2*"))
+
+
+def test_alignments_that_are_cut_off_give_no_interval(tmp_path):
+    write_scores(tmp_path / "exp" / "decode")
+    utterances = tmp_path / "exp" / "decode" / "scoring" / "utterances.tsv"
+    utterances.write_text("".join(utterances.read_text().splitlines(True)[:10]))
+    (rate,) = read_rates([tmp_path / "exp"])
+    assert rate.counts.wer == 15.0 and rate.low is None
+
+
+def test_a_training_that_went_on_with_other_ranks(tmp_path):
+    log = write_training(tmp_path / "exp", 1) / "log" / "train.jsonl"
+    more = write_training(tmp_path / "more", 3) / "log" / "train.jsonl"
+    log.write_text(log.read_text() + more.read_text().replace('"continued": false', '"continued": true'))
+    (run,) = read_runs([tmp_path / "exp"])
+    assert run.ranks == 3 and run.seconds[:, 1].tolist() == [12.0, 6.0, 6.0]
+
+
+def test_names_are_as_long_as_it_takes(tmp_path, monkeypatch):
+    paths = [tmp_path / name for name in ("a/0", "b/0", "b/1", "c")]
+    assert list(short_names(paths).values()) == ["a/0", "b/0", "1", "c"]
+    monkeypatch.chdir(tmp_path)
+    assert list(short_names([Path()]).values()) == [tmp_path.name]
+
+
+def browse(page, profile, width, *words):
+    """Load a page in headless Chromium; return its standard output, and what the console said."""
+    switches = ("disable-quic", "no-first-run", "disable-background-networking", "disable-component-update")
+    command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", *(f"--{s}" for s in switches), "--disable-sync"]
+    command += [f"--user-data-dir={profile}", f"--window-size={width},2000", "--enable-logging=stderr", *words]
+    done = subprocess.run([*command, page.as_uri()], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return done.stdout, [line for line in done.stderr.splitlines() if ":CONSOLE" in line]
+
+
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Debian's chromium")
 def test_a_browser_shows_it(made, tmp_path):
-    command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}/profile"]
-    page = (made / "r.html").as_uri()
-    shot = ["--window-size=1000,2000", f"--screenshot={tmp_path}/shot.png", page]
-    done = subprocess.run([*command, *shot], capture_output=True, text=True, timeout=120, env={**os.environ})
-    assert done.returncode == 0, done.stderr
-    from PIL import Image
-
+    _, console = browse(made / "r.html", tmp_path / "profile", 1000, f"--screenshot={tmp_path}/shot.png")
+    assert not console
     with Image.open(tmp_path / "shot.png") as image:
         assert image.size == (1000, 2000)
         assert len(image.convert("RGB").getcolors(1 << 24)) > 100  # not an empty page
-        width, top = image.size[0], image.crop((0, 0, image.size[0], 200)).convert("L")
-        assert width == 1000 and top.getextrema()[0] < 100 < top.getextrema()[1]
+        top = image.crop((0, 0, 1000, 200)).convert("L")
+        assert top.getextrema()[0] < 100 < top.getextrema()[1]
+
+
+MEASURE = """<script>addEventListener("load", () => {
+  const boxes = found => [...document.querySelectorAll(found)].map(one => one.getBoundingClientRect())
+  parent.postMessage(JSON.stringify({
+    inside: innerWidth, content: document.documentElement.scrollWidth,
+    charts: boxes("figure svg").map(box => [box.width, box.height]),
+    text: Math.min(...boxes("figure svg text").map(box => box.height)),
+  }), "*")
+})</script>"""
+FRAME = """<!DOCTYPE html><title>a window of any width</title><body>
+<script>addEventListener("message", told => { document.body.textContent = told.data })</script>
+<iframe src="measured.html" width="WIDTH" height="2000" style="border: 0"></iframe>"""
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Debian's chromium")
+@pytest.mark.parametrize("width", [1280, 400])
+def test_nothing_sticks_out_of_a_wide_or_a_narrow_window(made, tmp_path, width):
+    text = (made / "r.html").read_text()
+    policy = re.search(r"<meta http-equiv=.*?>", text)[0]  # which keeps every script out
+    (tmp_path / "measured.html").write_text(text.replace(policy, MEASURE))
+    (tmp_path / "frame.html").write_text(FRAME.replace("WIDTH", str(width)))
+    out, _ = browse(tmp_path / "frame.html", tmp_path / "profile", 1400, "--dump-dom")
+    size = json.loads(re.search(r"<body>({.*})</body>", out)[1])
+    assert size["inside"] == width and size["content"] <= width
+    assert len(size["charts"]) == 5
+    for wide, high in size["charts"]:
+        assert wide >= 600 and high >= 150  # in a narrow window a chart scrolls, and stays readable
+    assert size["text"] >= 9  # pixels

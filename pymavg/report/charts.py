@@ -105,8 +105,10 @@ def time_breakdown(runs):
     bars = [(label(f"{run.name}, rank {rank}"), row) for run in runs for rank, row in enumerate(run.seconds)]
     if not bars:
         return None
-    bars = bars[:MOST_BARS]
+    all_bars, bars = len(bars), bars[:MOST_BARS]
     figure, (axes,) = panels(1, height=1.7 + 0.32 * len(bars))
+    if all_bars > MOST_BARS:
+        axes.set_title(f"the first {MOST_BARS} of {all_bars} workers")
     seconds = np.array([row for _, row in bars])
     share = 100 * seconds / np.maximum(seconds.sum(axis=1, keepdims=True), 1e-9)
     left = np.zeros(len(bars))
@@ -146,6 +148,7 @@ def scaling(own):
     lines += [("model: K20, FDR InfiniBand", counts, curve, {"color": COLOURS[0]})]
     for number, (name, table) in enumerate(measured.items()):
         style = {"marker": MARKERS[number], "linestyle": "", "color": COLOURS[number], "markersize": 8}
+        style |= {"markerfacecolor": "none"} if number else {}  # where both are close, both are seen
         lines.append((f"paper, {name}", list(table), [paper.ALONE / total for total, _ in table.values()], style))
     for number, (name, workers, value) in enumerate(own):
         style = {**look(number + 2), "linestyle": "", "markersize": 10, "markerfacecolor": "none"}

@@ -1,5 +1,6 @@
 """The report of experiments: one HTML page that needs nothing else, its charts as PNGs, its tables in Markdown."""
 
+import sys
 import time
 from pathlib import Path
 
@@ -12,7 +13,8 @@ from pymavg.files import atomic_open
 from pymavg.report import charts
 from pymavg.report.drawing import UNSEEN, svg, write_png
 from pymavg.report.paired import DRAWS
-from pymavg.report.runs import LOGS, find_experiments, read_rates, read_runs
+from pymavg.report.rates import read_rates
+from pymavg.report.runs import LOGS, find_experiments, read_runs, short_names
 from pymavg.report.speed import own_speed_ups
 from pymavg.training.progress import duration
 
@@ -31,6 +33,10 @@ CAPTIONS = {
         "part of the time that is not spent on averages.",
     ),
 }
+LOSS = (
+    "On the CV data, nats per frame; of RBMs the last one's mean squared error; of sequence training the criterion per "
+    "frame of training data"
+)
 
 
 def make(paths, output, title="", command=""):
@@ -48,17 +54,22 @@ def make(paths, output, title="", command=""):
     Raises
     ------
     PymavgError
-        When there is nothing to report, or a file is malformed.
+        When there is nothing to report. Beside others, an experiment with a malformed file is left out, and named on
+        the page and on standard error.
     """
     output = Path(output)
     if output.suffix != ".html":
         raise PymavgError(f"--output {output}: expected a name that ends in .html")
-    experiments = find_experiments(paths)
-    runs, rates = read_runs(experiments), read_rates(experiments)
+    experiments, damaged = find_experiments(paths), []
+    runs, rates = read_runs(experiments, damaged), read_rates(experiments, damaged)
     if not runs and not rates:
-        raise PymavgError(f"{', '.join(map(str, paths))}: no whole epoch and no scores yet; nothing to report")
+        told = damaged or [f"{', '.join(map(str, paths))}: no whole epoch and no scores yet"]
+        raise PymavgError("; ".join([*told, "nothing to report"]))
+    for line in damaged:
+        print(f"WARNING: left out: {line}", file=sys.stderr)
     figures = _figures(runs)
-    values = _values(runs, rates, title or f"Report on {', '.join(p.name for p in experiments)}", command)
+    values = _values(runs, rates, title or f"Report on {', '.join(short_names(experiments).values())}", command)
+    values["damaged"] = [_seen(line) for line in damaged]
     values["charts"] = [
         {
             "title": CAPTIONS[name][0],
@@ -118,9 +129,10 @@ def _values(runs, rates, title, command):
         "commit": provenance.commit(Path(__file__).parent),
         "machine": provenance.machine(),
         "draws": DRAWS,
+        "losses": LOSS,
         "runs": [_run_values(run) for run in runs],
         "rates": [_rate_values(rate) for rate in rates],
-        "hows": sorted({_seen(f"{r.system}/{r.decode}: {r.how}") for r in rates}),
+        "hows": _hows(rates),
         "differing": differing,
         "compared": compared,
     }
@@ -133,7 +145,7 @@ def _run_values(run):
     seconds = run.seconds.sum(axis=1).max()
     shown = {"commit": "commit", "machine": "machine", "device": "device", "hosts": "hosts", "seed": "seed"}
     shown |= {"parameters": "parameters", "dims": "layers", "continued": "continued after a stop"}
-    facts = [(text, run.about[key]) for key, text in shown.items() if key in run.about]
+    facts = [(text, _fact(key, run.about[key])) for key, text in shown.items() if key in run.about]
     if not facts:
         facts = [("commit, machine", "not recorded: trained by an earlier version")]
     if "seed" not in run.about and "seed" in run.settings:
@@ -168,6 +180,23 @@ def _rate_values(rate):
         "ins": counts.insertions,
         "utterances": rate.utterances or "–",
     }
+
+
+def _hows(rates):
+    """Return [(how words were counted, the decode directories of which that is so)]."""
+    found = {}
+    for rate in rates:
+        found.setdefault(_seen(rate.how), {})[_seen(f"{rate.system}/{rate.decode}")] = None
+    return [(how, list(decodes)) for how, decodes in found.items()]
+
+
+def _fact(key, value):
+    """Return a value of a run's record as people write it."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return (" → " if key == "dims" else ", ").join(map(str, value))
+    return f"{value:,}" if key == "parameters" and isinstance(value, int) else value
 
 
 def _differing(runs):

@@ -5,6 +5,7 @@ A contrast is Σ_k s_k · rate_k, s_k = ±1 and rate_k the errors in percent of 
 the same ones for all terms (Bisani and Ney 2004, bootstrap of differences on the same test set).
 """
 
+import functools
 from typing import NamedTuple
 
 import numpy as np
@@ -42,11 +43,19 @@ def contrast(terms, draws=DRAWS, seed=0):
     errors = np.zeros((len(seeds), len(utterances)))
     for sign, term in terms:
         errors += sign * np.array([[term[s][u][0] for u in utterances] for s in seeds])
-    rng = np.random.default_rng(seed)
-    count = len(utterances)
-    drawn = rng.multinomial(count, np.full(count, 1 / count), size=draws)
+    drawn, chosen = _drawn(len(utterances), len(seeds), draws, seed)
     rates = 100 * (drawn @ errors.T) / (drawn @ totals)[:, np.newaxis]
-    chosen = rng.integers(len(seeds), size=(draws, len(seeds)))
     means = np.take_along_axis(rates, chosen, axis=1).mean(axis=1)
     low, high = np.percentile(means, [(100 - LEVEL) / 2, (100 + LEVEL) / 2])
     return Estimate(100 * errors.mean(axis=0).sum() / totals.sum(), low, high, len(seeds))
+
+
+@functools.lru_cache(maxsize=4)
+def _drawn(utterances, seeds, draws, seed):
+    """Return how often each utterance is drawn (draws, utterances), and which seeds (draws, seeds).
+
+    Kept, as it takes most of the time, and the systems of a report are scored on the same few sets.
+    """
+    rng = np.random.default_rng(seed)
+    counts = rng.multinomial(utterances, np.full(utterances, 1 / utterances), size=draws).astype(np.float64)
+    return counts, rng.integers(seeds, size=(draws, seeds))

@@ -1,5 +1,6 @@
-"""Reading what trainings and scorings leave in experiment directories."""
+"""Reading what trainings leave in experiment directories."""
 
+import contextlib
 import json
 import re
 from dataclasses import dataclass, field
@@ -7,18 +8,20 @@ from pathlib import Path
 
 import numpy as np
 
-from pymavg.decoding.wer import Counts
 from pymavg.errors import PymavgError
 from pymavg.files import read_lines
-from pymavg.report.paired import contrast
-from pymavg.report.paper_rows import read_errors
-from pymavg.report.results import ORDER, read_result
+from pymavg.report.results import ORDER
 from pymavg.training.progress import KINDS
 from pymavg.training.records import read_records
 
 LOGS = {"pretrain_dbn": "RBM pretraining", "train": "DNN", "train_sequence": "sequence training"}
 SETTINGS = {"pretrain_dbn": "pretrain.json", "train": "train.json", "train_sequence": "train.json"}
-UTTERANCES = "utterances.tsv"
+NEEDED = {  # numbers of an epoch's record without which there is nothing to draw
+    "pretrain_dbn": ("frames_per_second", "epoch", "layer", "error"),
+    "train": ("frames_per_second",),
+    "train_sequence": ("frames_per_second", "epoch"),
+}
+NUMBERS = ("epoch", "train_loss", "train_accuracy", "cv_loss", "cv_accuracy", "learn_rate")
 
 
 @dataclass
@@ -58,8 +61,12 @@ class Run:
 
     @property
     def seconds(self):
-        """Seconds (ranks, KINDS) of all epochs together."""
-        return sum(np.array([epoch["seconds"][kind] for kind in KINDS]).T for epoch in self.epochs)
+        """Seconds (ranks, KINDS) of all epochs together; a training may have gone on with other ranks."""
+        total = np.zeros((max(len(epoch["seconds"]["compute"]) for epoch in self.epochs), len(KINDS)))
+        for epoch in self.epochs:
+            own = np.array([epoch["seconds"][kind] for kind in KINDS], dtype=np.float64).T
+            total[: len(own)] += own
+        return total
 
     @property
     def command(self):
@@ -68,20 +75,6 @@ class Run:
         lines = read_lines(log) if log.exists() else []
         written = [line[2:] for line in lines if line.startswith("# pymavg ")]
         return written[-1] if written else self.about.get("command", "not recorded")
-
-
-@dataclass
-class Rate:
-    """The word error rate of one part of a test set: counts, 95 % bounds (or None), utterances, how it was counted."""
-
-    system: str
-    decode: str
-    part: str
-    counts: Counts
-    low: float | None
-    high: float | None
-    utterances: int
-    how: str
 
 
 def find_experiments(paths):
@@ -108,29 +101,70 @@ def find_experiments(paths):
 
 
 def _has_results(path):
-    return path.is_dir() and (any(_log(path, kind).exists() for kind in LOGS) or any(_scored(path)))
+    return path.is_dir() and (any(_log(path, kind).exists() for kind in LOGS) or any(scored(path)))
 
 
 def _log(path, kind):
     return path / "log" / f"{kind}.jsonl"
 
 
-def _scored(path):
+def scored(path):
+    """Return the chosen.tsv of the decode directories of an experiment that are scored."""
     return path.glob("decode*/scoring/chosen.tsv")
 
 
-def read_runs(experiments):
-    """Return the Runs of these directories that have at least one whole epoch, with names that differ."""
-    runs = []
+def read_runs(experiments, damaged=None):
+    """Return the Runs of these directories that have at least one whole epoch, with names that differ.
+
+    Parameters
+    ----------
+    experiments : list of Path
+    damaged : list of str or None
+        Gets a line for each log that cannot be read; None: the first one is an error.
+    """
+    names, runs = short_names(experiments), []
     for path in experiments:
         for kind in LOGS:
             if _log(path, kind).exists():
-                records = read_records(_log(path, kind))
-                epochs = [r for r in records if r["event"] == "epoch"]
-                about = next((r for r in reversed(records) if r["event"] == "run"), {})
-                if epochs:
-                    runs.append(Run(path, _name(path, experiments), kind, epochs, about, _settings(path, kind, about)))
+                with noted(damaged):
+                    runs += _read_run(path, names[path], kind)
     return runs
+
+
+@contextlib.contextmanager
+def noted(damaged):
+    """Run the block; where it ends in a PymavgError and `damaged` is a list, note that and go on."""
+    try:
+        yield
+    except PymavgError as error:
+        if damaged is None:
+            raise
+        damaged.append(str(error))
+
+
+def _read_run(path, name, kind):
+    """Return [Run], or [] where no epoch is whole yet."""
+    records = read_records(_log(path, kind))
+    epochs = [r for r in records if r["event"] == "epoch"]
+    about = next((r for r in reversed(records) if r["event"] == "run"), {})
+    for number, epoch in enumerate(epochs, 1):
+        if not _is_whole(epoch, kind):
+            raise PymavgError(
+                f"{_log(path, kind)}: record {number} of an epoch lacks seconds, frames per second or numbers; is "
+                "it of another version? Train again"
+            )
+    return [Run(path, name, kind, epochs, about, _settings(path, kind, about))] if epochs else []
+
+
+def _is_whole(epoch, kind):
+    """Return whether a record has all that the report takes from it, as numbers; null stands for what is not known."""
+    seconds = epoch.get("seconds")
+    if not isinstance(seconds, dict) or not all(isinstance(seconds.get(k), list) for k in KINDS):
+        return False
+    times = [seconds[k] for k in KINDS]
+    needed = [epoch.get(n) for n in NEEDED[kind]] + sum(times, [])
+    others = [epoch[n] for n in NUMBERS if epoch.get(n) is not None]
+    return len({len(t) for t in times}) == 1 and times[0] and all(isinstance(v, int | float) for v in needed + others)
 
 
 def _settings(path, kind, about):
@@ -142,44 +176,15 @@ def _settings(path, kind, about):
         return {}
 
 
-def _name(path, experiments):
-    alone = sum(p.name == path.name for p in experiments) == 1
-    return path.name if alone else str(path)
-
-
-def read_rates(experiments):
-    """Return a Rate for each part of each scored decode directory, and for the whole where there are parts."""
-    rates = []
-    for path in experiments:
-        for chosen in sorted(_scored(path)):
-            result = read_result(chosen.parent.parent)
-            errors = _utterance_errors(result)
-            parts = dict(sorted(result.chosen.items()))
-            if len(parts) > 1:
-                parts["total"] = sum(parts.values(), Counts())
-                errors["total"] = {(p, u): e for p, by in errors.items() for u, e in by.items()}
-            how = f"LM weight {result.point.lmwt}, penalty {result.point.penalty:g}: {result.source}; {result.rule}"
-            for part, counts in parts.items():
-                own = {u: e for u, e in errors.get(part, {}).items() if e[0] or e[1]}
-                bounds = contrast([(1, {0: own})]) if sum(words for _, words in own.values()) else None
-                low, high = (bounds.low, bounds.high) if bounds else (None, None)
-                name = _name(path, experiments)
-                rates.append(Rate(name, result.decode.name, part, counts, low, high, len(own), how))
-    return rates
-
-
-def _utterance_errors(result):
-    """Return {part: {utterance: (errors, words)}} at the chosen point; empty where scoring left none."""
-    plain = result.decode / "scoring" / UTTERANCES
-    if "sclite" in result.rule.split(" ")[0]:
-        try:
-            return read_errors(result.decode)
-        except PymavgError:
-            return {}
-    if not plain.exists():
-        return {}
-    rows = [line.split("\t") for line in read_lines(plain)]
-    return {"all": {u: (int(errors), int(words)) for u, errors, words in rows}}
+def short_names(experiments):
+    """Return {path: name}: of each path as many parts, from its end, as tell it from the others."""
+    parts = {p: (p.resolve() if p.name in ("", "..") else p.absolute()).parts for p in experiments}
+    names = {}
+    for path, own in parts.items():
+        others = [p for other, p in parts.items() if other != path]
+        count = next((k for k in range(1, len(own)) if all(p[-k:] != own[-k:] for p in others)), None)
+        names[path] = "/".join(own[-count:]) if count else str(path)
+    return names
 
 
 def data_set(run):
