@@ -105,6 +105,9 @@ def test_a_plan_takes_the_fewest_workers_and_says_what_they_cost(capsys):
         (["--algorithm", "star"], "expected one of ring"),
         (["--reduce-type", "star"], "expected one of allreduce"),
         (["--check-runs", "one"], "at least two"),
+        (["--target-hours", "0"], "more than 0"),
+        (["--target-hours", "2", "--price", "-1"], "0 or more"),
+        (["--frames", "nan"], "needs a number"),
         (["--exp", "none"], "none/log/train.jsonl: no such file"),
     ],
 )
@@ -149,6 +152,16 @@ def test_real_runs_beside_the_model(tmp_path, capsys):
     assert main(["scaling", "--check-runs", f"{two} {longer}"]) == 0
     assert "no run of one worker" in capsys.readouterr().out
     assert main(["scaling", "--exp", two]) == 0
+    assert "10gbe" in capsys.readouterr().out  # not the paper's cluster, with its three minutes an epoch
+
+
+def test_a_plan_with_hardly_an_average_is_told(capsys):
+    few = ["--frames", "1e6", "--network", "10gbe", "--epochs", "1", "--target-hours"]
+    assert main(["scaling", *few, "0.001"]) == 0
+    assert "Fewer than 20 averages" in capsys.readouterr().out
+    assert main(["scaling", *few, "1"]) == 0  # one worker will do
+    out = capsys.readouterr().out
+    assert "Fewer" not in out and out.splitlines()[2].split()[1:] == ["1", "0.05", "0.0", "-", "-"]
 
 
 def test_a_log_is_read_from_its_last_beginning_and_may_be_cut_off(tmp_path):

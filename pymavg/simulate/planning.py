@@ -48,7 +48,7 @@ def plans(training, network, loss, epochs, hours, reduce_type="allreduce", overl
     if not found:
         raise PymavgError(
             f"--target-hours {hours:g}: {epochs} epochs take {fastest:.3g} hours at best, whatever the number of "
-            f"workers up to {LARGEST}; take fewer epochs, a faster network or --overlap true"
+            f"workers up to {LARGEST}; take fewer epochs, a faster network{'' if overlap else ' or --overlap true'}"
         )
     return found
 

@@ -7,8 +7,14 @@ usage: pymavg scaling [options]
        pymavg scaling --exp exp/dnn --target-hours 2 --price 1.5
        pymavg scaling --check-runs "exp/dnn_1 exp/dnn_2 exp/dnn_2_period2"
 
-What is not given is taken from --exp, else from the paper's training. The model is told in
-pymavg/simulate/scaling.py: T(N) = s F/(N r) + d + averages · (wait for the slowest + copies + reduction).
+What is not given is taken from --exp, else from the paper's training. The model (pymavg/simulate/scaling.py):
+  seconds of an epoch on N workers = s F/(N r) + d + F/(N m p) · (wait + copies + reduction), on one: F/r
+  F --frames, r --frames-per-second, m --minibatch-size, p --average-period, s --slowdown, d --fixed-seconds
+  wait       for the slowest worker of a period: grows with N, by --jitter, and with --uneven shards
+  copies     parameters' bytes (4 · --parameters) · --copies / --copy-bandwidth
+  reduction  by --algorithm; ring: 2 (N − 1) (--latency + bytes / (N · --bandwidth)); hidden in part by --overlap
+  speed-up = seconds on one worker / seconds on N; efficiency = speed-up / N; averages: the part of the time in
+  wait, copies and reduction. --network is a preset of the links and the losses, options given beside it win.
 --check-paper compares it with the paper's table; the exit status is 1 where a number is more than 10 % off.
 --check-runs "ONE SEVERAL OTHER…" takes trainings of 1 worker and of several on the same data: the first gives the
 speed, the second the losses, and all are compared with the model. A first one of several workers gives both.
@@ -22,9 +28,10 @@ from pymavg.simulate import measured, paper, planning
 from pymavg.simulate.networks import ALL_REDUCE, GB, NETWORKS, network
 from pymavg.simulate.scaling import LARGEST, LOSSES, predict
 from pymavg.training.combination import AveragingOptions
+from pymavg.training.explain import FEWEST_AVERAGES
 from pymavg.training.progress import duration
 
-MAY_BE_ZERO = ("latency", "copies", "fixed_seconds", "jitter", "uneven")
+MAY_BE_ZERO = ("latency", "copies", "fixed_seconds", "jitter", "uneven", "price")
 OPTION = {"parameter_bytes": "parameters", "minibatch": "minibatch_size", "period": "average_period"}
 
 
@@ -37,9 +44,11 @@ def main(argv):
     if args.check_runs:
         return check_runs(args.check_runs.split())
     training = _training(args)
+    args.network = args.network or ("10gbe" if args.exp else "k20-fdr")
     net, loss = _network(args), _loss(args)
+    _replaced(None, {"target_hours": args.target_hours, "price": args.price})
     AveragingOptions(reduce_type=args.reduce_type, overlap=args.overlap).check(2)
-    if args.target_hours:
+    if args.target_hours is not None:
         return target(training, net, loss, args)
     return table(training, net, loss, args)
 
@@ -55,7 +64,7 @@ def _parser():
     add("--average-period", type=positive, help="minibatches between two averages (default 10)")
     add("--reduce-type", default="allreduce", help="as of pymavg train (default allreduce)")
     add("--overlap", type=boolean, default=False, help="as of pymavg train; the table shows both (default false)")
-    add("--network", default="k20-fdr", help=f"{', '.join(NETWORKS)} (default k20-fdr)")
+    add("--network", help=f"{', '.join(NETWORKS)} (default k20-fdr, the paper's; with --exp 10gbe)")
     add("--algorithm", help=f"of the all-reduce: {', '.join(ALL_REDUCE)} (default ring)")
     add("--latency", type=real, help="seconds of a message, in place of the network's")
     add("--bandwidth", type=real, help="GB/s of a node in one direction, in place of the network's")
@@ -107,12 +116,13 @@ def _loss(args):
 
 
 def _replaced(values, given):
-    """Return the dataclass instance `values` with what is given in place of its own."""
+    """Return the dataclass instance `values` (None: no more than a check) with what is given in place of its own."""
     for name, value in given.items():
         least = "0 or more" if name in MAY_BE_ZERO else "more than 0"
         if isinstance(value, int | float) and (value < 0 or value == 0 and name not in MAY_BE_ZERO):
-            raise PymavgError(f"scaling: --{OPTION.get(name, name).replace('_', '-')} {value:g}: expected {least}")
-    return replace(values, **{name: value for name, value in given.items() if value is not None})
+            raise PymavgError(f"--{OPTION.get(name, name).replace('_', '-')} {value:g}: expected {least}")
+    given = {name: value for name, value in given.items() if value is not None}
+    return values and replace(values, **given)
 
 
 def _times(value, unit):
@@ -147,11 +157,14 @@ def target(training, net, loss, args):
     print(f"{'period':>7} {'workers':>7} {'hours':>7} {'worker-hours':>12} {'averages an epoch':>18} {'cost':>10}")
     for plan in found:
         cost = "-" if args.price is None else f"{args.price * plan.worker_hours:.2f}"
-        print(
-            f"{plan.period:>7g} {plan.workers:>7} {plan.hours:>7.2f} {plan.worker_hours:>12.1f} {plan.averages:>18.0f} "
-            f"{cost:>10}"
-        )
+        averages = "-" if plan.workers == 1 else f"{plan.averages:.0f}"
+        numbers = f"{plan.period:>7g} {plan.workers:>7} {plan.hours:>7.2f} {plan.worker_hours:>12.1f}"
+        print(f"{numbers} {averages:>18} {cost:>10}")
     print("# The first line is the answer; a longer period costs accuracy (docs/model-averaging.md).")
+    if found[0].workers > 1 and found[0].averages < FEWEST_AVERAGES:
+        print(
+            f"# Fewer than {FEWEST_AVERAGES} averages an epoch: expect worse models; shorten the period or wait longer."
+        )
 
 
 def check_paper():
