@@ -77,13 +77,14 @@ def _header(data, position, name):
 
 def _read_binary(data, position, name):
     start, num_states, compact, body = _header(data, position, name)
-    end, arcs, num_tids = scan(np.frombuffer(data, np.uint8), body, num_states, compact)
-    if end < 0:
+    words = np.frombuffer(data, "<i4", (len(data) - body) // 4, body)
+    length, arcs, num_tids = scan(words, num_states, compact)
+    if length < 0:
         raise PymavgError(f"{name}: state {arcs} of {num_states} does not fit into the file; decode again")
-    words = np.frombuffer(data[body:end], "<i4")
+    words = words[:length].copy()  # aligned
     column, offset, tids = fill(words, num_states, arcs, num_tids, compact)
     costs = np.ascontiguousarray(column[:, 4:]).view("<f4")
-    return _build(start, num_states, column[:, :4], costs, (offset, tids) if compact else None, name), end
+    return _build(start, num_states, column[:, :4], costs, (offset, tids) if compact else None, name), body + 4 * length
 
 
 def _build(start, num_states, column, costs, sequences, name):

@@ -10,9 +10,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numba import njit
 
+from pymavg.compiled import patient
 from pymavg.errors import PymavgError
 
 
+@patient(lambda source, target, num_states: 3 * source.size + 2 * num_states)
 @njit(cache=True)
 def _topological_rank(source, target, num_states):
     """Return the place of each state in a topological order (Kahn's algorithm), -1 on and behind cycles."""
@@ -192,6 +194,7 @@ class Lattice:
         return lattice
 
 
+@patient(lambda source, *others: source.size)
 @njit(cache=True)
 def _state_times(source, target, offset, num_states):
     times = np.zeros(num_states, np.int32)
@@ -200,6 +203,7 @@ def _state_times(source, target, offset, num_states):
     return times
 
 
+@patient(lambda source, *others: 2 * source.size)
 @njit(cache=True)
 def _connected(source, target, num_states):
     ahead, behind = np.zeros(num_states, np.bool_), np.zeros(num_states, np.bool_)

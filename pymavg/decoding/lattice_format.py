@@ -3,46 +3,45 @@
 import numpy as np
 from numba import njit
 
+from pymavg.compiled import patient
 
+
+@patient(lambda words, num_states, extra: 10 * num_states)
 @njit(cache=True)
-def _number(data, at):
-    return (
-        np.int64(data[at]) | np.int64(data[at + 1]) << 8 | np.int64(data[at + 2]) << 16 | np.int64(data[at + 3]) << 24
-    )
+def scan(words, num_states, extra):
+    """Return (length of the body in words, arcs, transition-ids), or the first bad state as (-1, state, 0).
 
-
-@njit(cache=True)
-def scan(data, start, num_states, extra):
-    """Return (end of the body, arcs, transition-ids), or the first bad state as (-1, state, 0); extra: compact."""
-    at, arcs, tids = start, 0, 0
+    `words` int32 begin with the body and reach to the end of the file; extra: compact.
+    """
+    at, arcs, tids, size = 0, 0, 0, words.size
     for state in range(num_states):
         left = 1  # the final weight, then each arc
         in_final = True
         while left > 0:
-            size = 8 + 12 * (not in_final)
-            if at + size + 4 * extra > data.size:
-                return -1, state, 0
-            at += 8 if in_final else 16
+            at += 2 if in_final else 4
             if extra:
-                length = _number(data, at)
-                if length > (data.size - at) // 4:
+                if at >= size:
                     return -1, state, 0
-                at += 4 + 4 * length
+                length = int(words[at])
+                if length < 0 or length >= size - at:
+                    return -1, state, 0
+                at += 1 + length
                 tids += length
-            at += 0 if in_final else 4
-            if at > data.size:
+            at += 0 if in_final else 1
+            if at > size:
                 return -1, state, 0
             left -= 1
             if in_final:
                 in_final = False
-                if at + 8 > data.size or _number(data, at + 4) != 0 or _number(data, at) > data.size // 20:
+                if at + 2 > size or words[at + 1] != 0 or words[at] < 0 or words[at] > size // 5:
                     return -1, state, 0
-                left = _number(data, at)
+                left = int(words[at])
                 arcs += left
-                at += 8
+                at += 2
     return at, arcs, tids
 
 
+@patient(lambda words, *sizes: words.size)
 @njit(cache=True)
 def fill(words, num_states, num_arcs, num_tids, extra):
     """Return columns (num_arcs + num_states, 6) source, target, ilabel, olabel, graph, acoustic bits; offsets; tids.

@@ -13,6 +13,7 @@ import struct
 import numpy as np
 from numba import njit
 
+from pymavg.compiled import patient
 from pymavg.errors import PymavgError
 
 MAGIC = 2125659606
@@ -108,6 +109,7 @@ def parse(data, position=0, name="FST"):
     return fields, cursor.position
 
 
+@patient(lambda words, num_states, offset: num_states)
 @njit(cache=True)
 def _scan_states(words, num_states, offset):
     """Fill `offset` from the states' arc counts; return the number of states that fit into `words`."""
@@ -115,7 +117,7 @@ def _scan_states(words, num_states, offset):
     for state in range(num_states):
         if position + 3 > len(words):
             return state
-        count = words[position + 1]
+        count = int(words[position + 1])
         if words[position + 2] != 0 or count < 0 or count > (len(words) - position - 3) // 4:
             return state
         offset[state + 1] = offset[state] + count
