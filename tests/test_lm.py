@@ -36,7 +36,7 @@ def test_bigram_by_hand():
     P(a) = (2-1)/5 + 0.5/4 = 0.325, P(b) = (1-0.5)/5 + 0.125 = 0.225, P(</s>) = 0.325, P(<unk>) = 0.125.
     After a: three bigrams of count 1, weight 1.5/3 = 0.5: P(b|a) = 0.5/3 + 0.5 * 0.225.
     """
-    model = estimate(sentences(["a b", "a a"]), 2)
+    model = estimate(sentences(["a b", "a a"]), 2, vocabulary="ab")
     expected = {
         ("a",): 0.325,
         ("b",): 0.225,
@@ -51,6 +51,15 @@ def test_bigram_by_hand():
     }
     for words, prob in expected.items():
         assert 10 ** model.log_prob(list(words)) == pytest.approx(prob, rel=1e-12), words
+
+
+@pytest.mark.parametrize(("text", "has_unknown"), [(["a b", "a a"], False), (["a b", "a <unk>"], True)])
+def test_without_a_vocabulary_only_words_of_the_text_are_likely(text, has_unknown):
+    model = estimate(sentences(text), 2)
+    assert ("<unk>" in model.vocabulary) == has_unknown
+    for history in model.vocabulary:
+        total = sum(10 ** model.log_prob([history, word]) for word in model.vocabulary if word != "<s>")
+        assert total == pytest.approx(1, abs=1e-12), history
 
 
 def test_lower_orders_count_contexts_not_occurrences():
@@ -69,7 +78,7 @@ def test_discounts():
 
 
 def test_text_scores_as_word_by_word():
-    model = estimate(sentences(TEXT), 3)
+    model = estimate(sentences(TEXT), 3, vocabulary="abcdefg")
     text = sentences(["a b c d", "zebra a b", "", "g a"])
     log_prob, known = model.score(text)
     expected = []
@@ -84,7 +93,7 @@ def test_text_scores_as_word_by_word():
 
 
 def test_arpa_round_trip(tmp_path):
-    model = estimate(sentences(TEXT), 3)
+    model = estimate(sentences(TEXT), 3, vocabulary="abcdefg")
     write_arpa(tmp_path / "lm.gz", model)
     again = read_arpa(tmp_path / "lm.gz")
     for words in itertools.product([*"abcdefg", "<unk>", "</s>"], repeat=3):

@@ -11,7 +11,7 @@ from pymavg.data.datadir import DataDir
 from pymavg.decoding.archive import LatticeWriter
 from pymavg.decoding.lattice import Lattice
 from pymavg.decoding.reference import matched_ctm, read_ctm, read_stm
-from pymavg.decoding.sweep import Point, Scorer, at_the_edge, chosen_on, grid, read_sweep, score
+from pymavg.decoding.sweep import Point, Scorer, at_the_edge, best_point, chosen_on, grid, read_sweep, score
 from pymavg.decoding.wer import Counts, filtered_stm, have_sclite, plain_counts, sclite_counts
 from pymavg.errors import PymavgError
 from pymavg.kaldi.symbols import read_symbols
@@ -209,7 +209,7 @@ def test_sweep_counts_missing_utterances_as_deletions_and_says_how_it_counted(de
 
 def test_point_chosen_on_the_development_set_comes_first(decoded):
     run(decoded, grid(5, 20, "0.0"))
-    assert chosen_on(decoded[2]) == Point(11, 0.0)
+    assert chosen_on(decoded[2]) == Point(15, 0.0)  # 11 to 20 are equally good
     data, lang, decode = decoded
     other = decode.with_name("decode_eval")
     other.mkdir()
@@ -217,7 +217,7 @@ def test_point_chosen_on_the_development_set_comes_first(decoded):
     lines = score(
         DataDir(data), lang, other, decode.parent / "final.mdl", grid(5, 8, "0.0"), str(decode), allow_missing=True
     )
-    assert f"LM weight 11, penalty 0.0: chosen on {decode}" in lines[1]
+    assert f"LM weight 15, penalty 0.0: chosen on {decode}" in lines[1]
     assert "best of the sweep" in lines[3]
     with pytest.raises(PymavgError, match="not scored yet"):
         chosen_on(other.with_name("decode_none"))
@@ -249,6 +249,20 @@ def test_ends_of_weights_and_penalties(best, found):
     results = {point: {"all": Counts(9, 1 if point == best else 2)} for point in grid(5, 7, "0.0 0.5 1.0")}
     told = at_the_edge(results)
     assert told is None if found is None else found in told
+
+
+@pytest.mark.parametrize(
+    ("equals", "chosen"),
+    [
+        (grid(6, 9, "0.0"), Point(7, 0.0)),
+        (grid(6, 8, "0.5") + grid(9, 9, "0.0"), Point(9, 0.0)),
+        (grid(5, 10, "0.0 0.5 1.0"), Point(7, 0.0)),
+        (grid(7, 7, "1.0"), Point(7, 1.0)),
+    ],
+)
+def test_of_equally_good_points_the_middle_one_of_the_smallest_penalty_is_taken(equals, chosen):
+    results = {point: {"all": Counts(9, 1 if point in equals else 2)} for point in grid(5, 10, "0.0 0.5 1.0")}
+    assert best_point(results) == chosen
 
 
 def test_nothing_lies_below_weight_1():
@@ -315,5 +329,5 @@ def test_results_table(decoded, capsys):
     assert main(["results-table", "--markdown", str(decode / "R.md"), str(decode.parent.parent)]) == 0
     assert capsys.readouterr().out.split("\t")[:5] == ["exp", "all", "28.57", "2", "7"]
     text = (decode / "R.md").read_text()
-    assert "| exp | 28.57 | 11, 0.0 | 28.57 |" in text
+    assert "| exp | 28.57 | 15, 0.0 | 28.57 |" in text
     assert "* Commit " in text and "* Machine: " in text

@@ -114,8 +114,15 @@ def total(parts):
 
 
 def best_point(results):
-    """Return the point of the fewest errors in all; of equals the one with the smallest penalty, then LM weight."""
-    return min(results, key=lambda p: (total(results[p]).errors, abs(p.penalty), p.lmwt))
+    """Return the point of the fewest errors in all; of equals the smallest penalty, and the middle of its LM weights.
+
+    A small development set has the same errors over a wide range of weights, whose ends lie next to worse ones.
+    """
+    least = min(total(parts).errors for parts in results.values())
+    equals = [point for point, parts in results.items() if total(parts).errors == least]
+    penalty = min((point.penalty for point in equals), key=abs)
+    weights = sorted(point.lmwt for point in equals if point.penalty == penalty)
+    return Point(weights[(len(weights) - 1) // 2], penalty)
 
 
 def at_the_edge(results):

@@ -24,12 +24,14 @@ def estimate(sentences, order=3, vocabulary=None):
     order : int
         Greatest length of an n-gram.
     vocabulary : iterable of str, optional
-        All words that the model knows; by default those of the text. <s>, </s> and <unk> are added.
+        All words that the model knows, <unk> for all others; by default those of the text, and no <unk> that the text
+        does not hold: it would stand for nothing, and its phone, which no training data can have, takes what does not
+        sound like the speakers of the training. <s> and </s> are added.
 
     Returns
     -------
     NgramModel
-        The probabilities of </s>, <unk> and all words sum to one after every history.
+        The probabilities of </s> and all words, <unk> among them, sum to one after every history.
 
     Raises
     ------
@@ -39,8 +41,8 @@ def estimate(sentences, order=3, vocabulary=None):
     sentences = [list(words) for words in sentences]
     if not any(sentences):
         raise PymavgError("a language model needs text: no words found")
-    words = set(vocabulary) if vocabulary is not None else {word for words in sentences for word in words}
-    vocabulary = [BEGIN, END, UNKNOWN, *sorted(words - {BEGIN, END, UNKNOWN})]
+    words = {UNKNOWN, *vocabulary} if vocabulary is not None else {word for words in sentences for word in words}
+    vocabulary = [BEGIN, END, *sorted(words & {UNKNOWN}), *sorted(words - {BEGIN, END, UNKNOWN})]
     number = {word: i for i, word in enumerate(vocabulary)}
     stream, offset = [], []
     for sentence in sentences:

@@ -3,7 +3,8 @@
 usage: pymavg make-lm [options] <text> <arpa>
  e.g.: pymavg make-lm --order 3 --vocabulary words --skip-key true data/train/text sw1.o3g.kn.gz
 
-<text> has one sentence a line. A word outside of the vocabulary counts as <unk>. A name in .gz is compressed.
+<text> has one sentence a line. A word outside of --vocabulary counts as <unk>, which a model has only with
+--vocabulary or when the text holds it. A name in .gz is compressed.
 """
 
 from pymavg.files import read_lines
