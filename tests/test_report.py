@@ -242,6 +242,12 @@ def test_names_are_as_long_as_it_takes(tmp_path, monkeypatch):
     assert list(short_names([Path()]).values()) == [tmp_path.name]
 
 
+def test_experiments_come_in_the_order_of_their_numbers(tmp_path):
+    for workers in (16, 8, 1):
+        write_training(tmp_path / f"dnn_{workers}", workers)
+    assert [p.name for p in find_experiments([tmp_path])] == ["dnn_1", "dnn_8", "dnn_16"]
+
+
 def browse(page, profile, width, *words):
     """Load a page in headless Chromium; return its standard output, and what the console said."""
     switches = ("disable-quic", "no-first-run", "disable-background-networking", "disable-component-update")

@@ -126,7 +126,7 @@ def time_breakdown(runs):
     axes.set(xlabel="% of a worker's time in training, all epochs", xlim=(0, 110))
     axes.set_xticks(range(0, 101, 20))
     axes.set_yticks(range(len(bars)), [name for name, _ in bars])
-    axes.invert_yaxis()
+    axes.set_ylim(len(bars) - 0.4, -0.6)  # the first one on top
     axes.grid(axis="y", visible=False)
     below(figure, [axes])
     return figure

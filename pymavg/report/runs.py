@@ -89,7 +89,7 @@ def find_experiments(paths):
     for path in map(Path, paths):
         if not path.is_dir():
             raise PymavgError(f"{path}: no such directory; expected an experiment directory, such as exp/dnn")
-        inside = [path] if _has_results(path) else sorted(p for p in path.iterdir() if _has_results(p))
+        inside = [path] if _has_results(path) else sorted((p for p in path.iterdir() if _has_results(p)), key=_natural)
         if not inside:
             raise PymavgError(
                 f"{path}: neither a training's log (log/train.jsonl) nor scores (decode*/scoring/chosen.tsv) in it or "
@@ -98,6 +98,11 @@ def find_experiments(paths):
         found += [p for p in inside if p not in found]
     rank = {system: k for k, system in enumerate(("dnn_pretrain", *ORDER))}
     return sorted(found, key=lambda p: rank.get(p.name, len(rank)))
+
+
+def _natural(path):
+    """Return a key by which dnn_8 comes before dnn_16."""
+    return [(int(piece), "") if piece.isdecimal() else (0, piece) for piece in re.split("([0-9]+)", path.name)]
 
 
 def _has_results(path):

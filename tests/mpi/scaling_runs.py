@@ -22,11 +22,14 @@ from pymavg.training.launch import mpi_command, mpi_environment  # noqa: E402
 
 RUNS = {"1": (1, 10), "2": (2, 10), "2_every_2": (2, 2), "2_every_20": (2, 20)}  # name: workers, period
 UTTERANCES = int(os.environ.get("UTTERANCES", "300"))  # of 3 seconds
+BUSY = 0.5  # processes that want a core, beside which times are not worth having
 OPTIONS = ["--hid-layers=3", "--hid-dim=512", "--schedule=exponential", "--epochs=3", "--use-gpu=no", "--restart=true"]
 
 
 def run(directory):
     """Train all; return the exit status of the comparison."""
+    if os.getloadavg()[0] > BUSY:
+        print(f"# the machine is busy (load {os.getloadavg()[0]:.1f}): expect larger errors than the model's own")
     data = toy_corpus.make(directory / "corpus", utterances=UTTERANCES, lengths=(200, 400))[:4]
     exps = {name: directory / f"exp_{name}" for name in RUNS}
     for name, (workers, period) in RUNS.items():

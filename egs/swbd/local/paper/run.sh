@@ -8,7 +8,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 stage=0
 stop_stage=5
-size=mini          # mini | full: conf/paper/SIZE.size
+size=mini          # mini | mini_deep | full: conf/paper/SIZE.size
 paper=exp/paper    # where everything goes
 gmm=exp/tri1       # alignments of the CV part in GMM_ali_train_dev; graph of GMM
 ali=               # alignments of the training part; default: GMM_ali_train_nodev_sp, or GMM_ali_train_nodev
@@ -23,7 +23,7 @@ results=RESULTS.md # its second part is written; an empty string writes none
 help_message="usage: local/paper/run.sh [options]
 The paper's ablations; rows that are whole are skipped, one that was stopped goes on.
 Options, with their defaults:
-  --stage $stage   --stop-stage $stop_stage   --size mini|full   --paper $paper   --gmm $gmm   --ali DIR
+  --stage $stage   --stop-stage $stop_stage   --size mini|mini_deep|full   --paper $paper   --gmm $gmm   --ali DIR
   --data $data   --lang $lang   --lang-test $lang_test   --confs \"NAME NAME\"   --nj N   --sweep true|false   --results $results
 stages: 0 frames; 1 RBM pretraining; 2 learning rates, one worker, seed 0 (with --sweep true); 3 rows; 4 decode;
   5 results.tsv and the second part of RESULTS.md"
@@ -38,7 +38,7 @@ refuse() {
 }
 [ $# -eq 0 ] || refuse "unexpected argument '$1'"
 conf=conf/paper/$size.size
-[ -f "$conf" ] || refuse "--size $size: expected mini or full"
+[ -f "$conf" ] || refuse "--size $size: expected mini, mini_deep or full"
 nj=${nj:-$(nproc)}
 export OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 # one core for each row
 value() { sed -n "s/^$1=\([^ #]*\).*/\1/p" "$2" | tail -n 1; } # NAME, conf file
@@ -124,7 +124,7 @@ if stage 3 "rows"; then
   each_row | awk -v d="$paper" '{print $1, $2, d "/" $1 "/" $2}' | all_at_once row
 fi
 
-if stage 4 "decode"; then
+if [ "$(value decode_seeds "$conf")" -gt 0 ] && stage 4 "decode"; then
   beam=$(value beam "$conf") max_active=$(value max_active "$conf") prior_floor=$(value prior_floor "$conf")
   export beam max_active prior_floor
   [ -f "$gmm/graph_sw1_tg/HCLG.fst" ] || utils/mkgraph.sh "$lang_test" "$gmm" "$gmm/graph_sw1_tg"
