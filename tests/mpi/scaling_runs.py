@@ -1,4 +1,4 @@
-"""Real trainings under mpirun beside the scaling model: `python tests/mpi/scaling_runs.py [DIR]`, a minute or two.
+"""Real trainings under mpirun beside the scaling model: `python tests/mpi/scaling_runs.py [DIR]`, two minutes.
 
 One worker gives the speed; two that average every 10 minibatches give the losses; two that average every 2, and every
 20, are predicted. The exit status is 1 where the model is more than 10 % off. Only an idle machine gives figures worth
@@ -23,7 +23,7 @@ from pymavg.training.launch import mpi_command, mpi_environment  # noqa: E402
 RUNS = {"1": (1, 10), "2": (2, 10), "2_every_2": (2, 2), "2_every_20": (2, 20)}  # name: workers, period
 UTTERANCES = int(os.environ.get("UTTERANCES", "300"))  # of 3 seconds
 BUSY = 0.5  # processes that want a core, beside which times are not worth having
-OPTIONS = ["--hid-layers=3", "--hid-dim=512", "--schedule=exponential", "--epochs=3", "--use-gpu=no", "--restart=true"]
+OPTIONS = ["--hid-layers=3", "--hid-dim=512", "--schedule=exponential", "--epochs=6", "--use-gpu=no", "--restart=true"]
 
 
 def run(directory):
