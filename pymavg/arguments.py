@@ -107,6 +107,5 @@ MEANINGS = {
     "paper-dir": "directory of local/paper/run.sh, such as exp/paper",
     # files of any kind
     "info file": "files, or tables such as scp:FILE",
-    "copy out": "a file, or ark:FILE, ark,t:FILE",
     "transcribe audio": "files to transcribe",
 }

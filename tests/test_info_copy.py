@@ -205,6 +205,18 @@ def test_copy_makes_an_index_and_compresses(tmp_path, golden, capsys):
     assert "--compression-method: invalid choice: 8" in capsys.readouterr().err
 
 
+def test_copy_takes_kaldis_forms_of_an_output(tmp_path, golden, capsys):
+    source = str(golden("feats/mfcc.ark"))
+    assert main(["copy", source, f"ark,scp:{tmp_path}/x.ark,{tmp_path}/x.scp"]) == 0
+    assert main(["copy", f"scp:{tmp_path}/x.scp", f"ark,t:{tmp_path}/x.txt"]) == 0
+    assert main(["copy", f"scp:{tmp_path}/x.scp", f"ark:{tmp_path}/y.ark"]) == 0
+    assert b"\0" not in (tmp_path / "x.txt").read_bytes()
+    assert (tmp_path / "y.ark").read_bytes() == (tmp_path / "x.ark").read_bytes()
+    for wrong in ("scp:x", "ark,scp:x", "ark:", "ark:-", "ark,x:y", "ark:x,y"):
+        assert main(["copy", source, wrong]) == 1, wrong
+        assert "expected a file, or ark:FILE" in capsys.readouterr().err
+
+
 def test_copy_refuses_what_has_no_other_form(tmp_path):
     (tmp_path / "utt2spk").write_text("a-1 a\n")
     with pytest.raises(PymavgError, match="copy it with cp"):
