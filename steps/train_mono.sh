@@ -49,6 +49,7 @@ echo "$nj" >"$dir/num_jobs"
 echo "${cmvn_opts:---norm-vars=$norm_vars}" >"$dir/cmvn_opts"
 echo "$delta_opts" >"$dir/delta_opts"
 cp "$lang/phones.txt" "$dir"
+copy_conf "$data" "$dir"
 
 started() { [ "$stage" -gt "$1" ] || compgen -G "$dir/[1-9]*.mdl" >/dev/null; }
 if ! started -1; then

@@ -176,6 +176,8 @@ def done(recipe, *command):
 def test_the_steps_train_align_and_resume(recipe):
     data, lang, mono, tri1 = "data/test", "lang", recipe / "exp/mono", recipe / "exp/tri1"
     few = ["--num-iters", "2", "--max-iter-inc", "1", "--realign-iters", "1"]
+    (recipe / data / "conf").mkdir()  # as steps/make_mfcc.sh leaves it
+    (recipe / data / "conf/mfcc.conf").write_text("--use-energy=false\n")
     command = ["steps/train_mono.sh", "--nj", "2", *few, data, lang, "exp/mono"]
     assert "trained the monophone system" in done(recipe, *command)
     kept = {
@@ -188,6 +190,7 @@ def test_the_steps_train_align_and_resume(recipe):
         "cmvn_opts",
         "delta_opts",
         "phones.txt",
+        "conf",
     }
     assert {path.name for path in mono.iterdir()} - {"log", ".settings"} == kept
     model = (mono / "final.mdl").read_bytes()
@@ -206,6 +209,7 @@ def test_the_steps_train_align_and_resume(recipe):
     told = done(recipe, *command)
     transitions, gmm = read_model(tri1 / "final.mdl")
     sizes = f"{gmm.num_pdfs} leaves and {gmm.num_gauss} Gaussians"
+    assert (tri1 / "conf/mfcc.conf").read_text() == "--use-energy=false\n"
     assert "leaves after merging" in told and f"trained the triphone system exp/tri1: {sizes}" in told
     for asked, remark in (("30 45", ""), ("4000 9000", "; asked for 4000 and 9000, the data hold no more")):
         line = f". ./path.sh; . steps/gmm/begin.sh; sizes exp/tri1/final.mdl {asked}"

@@ -324,7 +324,14 @@ def test_best_wer_reads_kaldis_and_sclites_lines():
 
 
 def test_results_table(decoded, capsys):
+    exp = str(decoded[2].parent.parent)
+    assert main(["results-table", exp]) == 1
+    assert "exp: no scored */decode_eval2000*; decode and score first" in capsys.readouterr().err.replace(exp, "exp")
     run(decoded, grid(5, 20, "0.0"))
+    assert main(["results-table", exp]) == 1
+    assert "no scored */decode_eval2000*; scored are decode_dev: give --data" in capsys.readouterr().err
+    assert main(["results-table", "--data", "dev", exp]) == 0
+    assert capsys.readouterr().out.split("\t")[:5] == ["exp", "all", "28.57", "2", "7"]
     decode = decoded[2].rename(decoded[2].with_name("decode_eval2000_tg"))
     assert main(["results-table", "--markdown", str(decode / "R.md"), str(decode.parent.parent)]) == 0
     assert capsys.readouterr().out.split("\t")[:5] == ["exp", "all", "28.57", "2", "7"]

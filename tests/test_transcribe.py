@@ -8,7 +8,7 @@ import pytest
 import soundfile
 
 from pymavg.cli import main
-from pymavg.decoding.transcribe import find_graph, pieces
+from pymavg.decoding.transcribe import find_graph, pieces, without_digital_silence
 from pymavg.errors import PymavgError
 
 MFCC = "--use-energy=false\n--sample-frequency=8000\n--low-freq=20\n--high-freq=3700\n"
@@ -87,6 +87,31 @@ def test_channels_rates_and_forms(system, speech, directory, capsys):
     first, second = map(json.loads, capsys.readouterr().out.splitlines())
     assert (first["channel"], second["channel"]) == (1, 2)
     assert [w["word"] for w in first["words"]] == [w["word"] for w in second["words"]] == list(SPOKEN)
+
+
+def test_words_between_exact_zeros_are_the_same(system, speech, directory, capsys):
+    samples, rate = speech
+    gap = np.zeros(round(0.3 * rate))
+    soundfile.write(directory / "gated.wav", np.concatenate([gap, samples, gap]), rate)
+    assert main(["transcribe", str(system), str(directory / "gated.wav")]) == 0
+    told = capsys.readouterr()
+    assert [line.split()[4] for line in told.out.splitlines()] == list(SPOKEN)
+    assert "gated.wav: 14 % is digital silence, filled with noise from a quiet place" in told.err
+
+
+def test_only_digital_silence_is_filled(capsys):
+    rate = 8000
+    samples = np.random.default_rng(0).normal(size=2 * rate).astype(np.float32)
+    samples[: rate // 2] *= 0.01
+    assert without_digital_silence(samples, rate, "x") is samples and capsys.readouterr().err == ""
+    gated = samples.copy()
+    gated[rate : rate + 1234] = 0.25  # whole parts of 80 samples are constant: 15 of them
+    filled = without_digital_silence(gated, rate, "x")
+    assert "x: 8 % is digital silence" in capsys.readouterr().err
+    changed = np.flatnonzero(filled != gated)
+    assert (changed[0], changed[-1]) == (rate, rate + 1199) and 0.008 < filled[rate : rate + 1200].std() < 0.012
+    for nothing in (np.zeros(rate, np.float32), np.zeros(40, np.float32), samples[:5]):
+        assert without_digital_silence(nothing, rate, "x") is nothing
 
 
 def test_mistakes_are_told(system, directory, capsys, tmp_path):

@@ -1,7 +1,8 @@
 """Words, times and confidences of plain audio files: no data directory, no speakers known.
 
 Each channel of each file counts as one speaker: its features are normalised by its own mean (and variance, where the
-system asks for it). Long recordings are cut at their quietest places.
+system asks for it). Long recordings are cut at their quietest places. What is exactly silent, as after a noise gate,
+gets noise: its log energies are so low that they alone would make the mean.
 """
 
 import json
@@ -77,6 +78,7 @@ class Transcriber:
             When it is too short for one frame, or features and model do not fit together.
         """
         words = []
+        samples = without_digital_silence(samples, rate, name)
         bounds = pieces(samples, rate)
         with tempfile.TemporaryDirectory(prefix="pymavg.") as folder:
             for key, feats in self._features(folder, [samples[a:b] for a, b in bounds], rate, name):
@@ -114,6 +116,29 @@ class Transcriber:
             Word(text, round(offset + begin * shift, 3), round(offset + end * shift, 3), round(float(p), 3))
             for (begin, end, _), text, p in zip(spans, names, sure, strict=True)
         ]
+
+
+def without_digital_silence(samples, rate, name):
+    """Return the samples (n,) with every 0.01 s that is constant replaced by noise of the recording itself.
+
+    The noise is a quiet 0.1 s (of all stretches that are not constant, the one at the fifth percentile of energy), over
+    and over, forwards and backwards: so it has the spectrum that the system hears between words.
+    """
+    hop, width = max(1, round(HOP * rate)), 10
+    blocks = samples[: len(samples) // hop * hop].reshape(-1, hop)
+    silent = np.ptp(blocks, axis=1) == 0 if len(blocks) else np.zeros(0, bool)
+    stretches = np.flatnonzero(np.convolve(silent, np.ones(width), "valid") == 0) if len(blocks) >= width else []
+    if not silent.any() or not len(stretches):
+        return samples
+    energy = np.convolve(np.square(blocks, dtype=np.float64).sum(axis=1), np.ones(width), "valid")[stretches]
+    first = stretches[np.argsort(energy)[len(energy) // 20]]
+    noise = blocks[first : first + width].ravel()
+    noise = np.concatenate([noise, noise[::-1]])
+    filled = samples.copy()
+    places = np.flatnonzero(np.repeat(silent, hop))
+    filled[places] = noise[places % len(noise)]
+    log(f"{name}: {100 * silent.mean():.0f} % is digital silence, filled with noise from a quiet place")
+    return filled
 
 
 def pieces(samples, rate, longest=LONGEST):

@@ -70,7 +70,9 @@ def find_results(exp, data):
     """
     found = find_scored(exp, data)
     if not found:
-        raise PymavgError(f"{exp}: no scored */decode_{data}*; decode and score first (run.sh stages 14 and 15)")
+        others = sorted({p.parent.parent.name for p in Path(exp).glob("*/*/scoring/chosen.tsv")})
+        remedy = f"scored are {', '.join(others)}: give --data" if others else "decode and score first"
+        raise PymavgError(f"{exp}: no scored */decode_{data}*; {remedy}")
     return found
 
 

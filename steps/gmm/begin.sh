@@ -20,6 +20,13 @@ different_dirs() { # <name> <dir> <name> <dir>
   [ ! "$2" -ef "$4" ] || { echo "$0: $1 and $3 are the same directory, $2" >&2; exit 1; }
 }
 
+copy_conf() { # <data> <dir>: how the features were made, for pymavg transcribe
+  local conf
+  for conf in "$1"/conf/*.conf; do
+    [ ! -f "$conf" ] || { mkdir -p "$2/conf" && cp "$conf" "$2/conf"; }
+  done
+}
+
 copy_model() { # <from> <to>: all that makes a system, but no alignments and no speakers' transforms
   local name
   for name in final.mdl final.alimdl tree final.occs cmvn_opts delta_opts splice_opts final.mat full.mat phones.txt; do

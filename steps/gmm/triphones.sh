@@ -46,6 +46,7 @@ $cluster_thresh $settings $context_opts $max_missing $num_leaves $tot_gauss" "$d
     "$lang/L.fst" "$lang/topo" "$lang/phones/roots.int" "$alidir/final.mdl" "$alidir"/ali.*.gz
   echo "$nj" >"$dir/num_jobs"
   cp "$lang/phones.txt" "$dir"
+  copy_conf "$data" "$dir"
 }
 
 started() { [ "$stage" -gt "$1" ] || compgen -G "$dir/[1-9]*.mdl" >/dev/null; }
