@@ -58,7 +58,9 @@ def test_tree_statistics_equal_kaldis(words, stats):  # noqa: F811
         wanted = expected[tuple(key)]
         size = np.sqrt(wanted[0] * np.append(wanted[40:], wanted[40:]))  # a sum may cancel; its terms do not
         assert row[0] == wanted[0]
-        assert (np.abs(row[1:] - wanted[1:]) / size).max() < 2e-5
+        # A frame's coefficient differs by a digit of cepstra of up to 128 (7.6e-6), which Kaldi decompresses and
+        # normalises in single precision; sums of squares, by this measure, by twice as much.
+        assert (np.abs(row[1:] - wanted[1:]) / size).max() < 1.6e-5
 
 
 def test_statistics_of_the_first_triphones_and_their_gain_equal_kaldis(golden, words):
@@ -104,7 +106,7 @@ def test_gain_of_the_update_of_a_trained_model_is_kaldis(golden):
     accumulate(found, gmm, transitions.tid_pdf, frames, np.concatenate(list(tids.values())))
     new, _ = update(gmm, found, UpdateOptions(remove_low_count_gaussians=False))
     gain = (objective(new, found) - objective(gmm, found)) / found.frames
-    assert gain == pytest.approx(logged(golden, "GMM update: Overall")[1], rel=1e-3)
+    assert gain == pytest.approx(logged(golden, "GMM update: Overall")[1], abs=5e-6)  # found 2e-6
 
 
 def test_mllt_statistics_equal_kaldis(golden, words):

@@ -134,7 +134,8 @@ def test_mbr_words_risk_and_sausages(file, lattices, symbols):
             assert [float(p) for p in one[1::2]] == pytest.approx([p for _, p in other], abs=1e-3)
         times = np.array([float(t) for t in spans[utterance] if t != ";"]).reshape(-1, 2)
         apart += np.abs(np.array(sausage.bin_times) - times).ravel().tolist()
-    assert np.mean(np.array(apart) > 0.01) < 0.02  # one border hangs on a tie of alignments, settled by rounding
+    # One border of tri1_noisy, an end and a beginning, hangs on a tie of alignments that rounding settles.
+    assert (np.array(apart) > 1e-3).sum() <= (2 if "noisy" in file("mbr_times.txt").name else 0)
 
 
 @pytest.mark.parametrize("cut", [3, 40, 90, 400])
