@@ -2,6 +2,7 @@
 
 import contextlib
 import gzip
+import io
 import os
 import zlib
 from pathlib import Path
@@ -46,6 +47,28 @@ def _open(path, compressed, mode):
     return open(path, mode, **text)
 
 
+def decompress(data, path):
+    """Return the content of a gzip file `data` (bytes); an error names `path` and how far it can be unpacked."""
+    try:
+        return gzip.decompress(data)
+    except (OSError, EOFError, zlib.error) as error:
+        raise gzip_error(path, data, error) from error
+
+
+def gzip_error(path, data, error):
+    """Return the PymavgError for a damaged gzip file `data` (bytes): how far it can be unpacked is found out here."""
+    unpacked = 0
+    try:
+        with gzip.open(io.BytesIO(data)) as stream:
+            while block := stream.read1(1024):
+                unpacked += len(block)
+    except (OSError, EOFError, zlib.error):
+        pass
+    return PymavgError(
+        f"{path}: cannot be read: {error}, after byte {unpacked} of what is compressed; it is cut or damaged"
+    )
+
+
 def read_lines(path):
     """Return the lines of a UTF-8 text file, plain or .gz, without their newlines.
 
@@ -66,4 +89,6 @@ def read_lines(path):
         remedy = "convert it, for example: iconv -f latin1 -t utf-8"
         raise PymavgError(f"{path}:{line}: not UTF-8 text (byte {error.object[error.start]:#04x}); {remedy}") from None
     except (OSError, EOFError, zlib.error) as error:
+        if path.suffix == ".gz" and path.is_file() and os.access(path, os.R_OK):
+            raise gzip_error(path, path.read_bytes(), error) from error
         raise PymavgError(f"{path}: cannot be read: {error}") from error

@@ -52,7 +52,7 @@ def decode(data, name):
                 blocks.append(file.read(BLOCK, dtype="float32", always_2d=True))
             samples = np.concatenate(blocks)
     except soundfile.LibsndfileError as error:
-        raise PymavgError(f"{name}: not an audio file that can be read: {error.error_string}") from error
+        raise PymavgError(f"{name}: byte 0: not an audio file that can be read: {error.error_string}") from error
     if not len(samples):
         raise PymavgError(f"{name}: holds no samples")
     if not np.isfinite(samples).all():
@@ -80,7 +80,7 @@ def _check_sphere(data, name):
         expected = int(fields["sample_count"]) * frame
     except (KeyError, ValueError):
         raise PymavgError(f"{name}: a SPHERE header with sample_count expected; the file is damaged") from None
-    _check_size(len(data) - int(header_size), expected, name)
+    _check_size(len(data), expected, int(header_size), name)
 
 
 def _check_wave(data, name):
@@ -92,12 +92,13 @@ def _check_wave(data, name):
             present = len(data) - at - 8
             if size in _STREAMED or size > 0x7FFFFF00:
                 return data[: at + 4] + struct.pack("<I", present) + data[at + 8 :]
-            _check_size(present, size, name)
+            _check_size(len(data), size, at + 8, name)
             return data
         at += 8 + size + size % 2
     raise PymavgError(f"{name}: a WAV file with a data chunk expected, found none; the file is cut or damaged")
 
 
-def _check_size(present, expected, name):
-    if present < expected:
-        raise PymavgError(f"{name}: {expected} bytes of audio expected, {max(0, present)} present; the file is cut")
+def _check_size(present, expected, start, name):
+    if present - start < expected:
+        found = f"{expected} bytes of audio expected from byte {start} on, {max(0, present - start)} present"
+        raise PymavgError(f"{name}: {found}; the file is cut")

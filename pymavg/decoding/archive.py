@@ -7,10 +7,8 @@ Kaldi's lat/kaldi-lattice.cc and fstext/lattice-weight.h. Kaldi's programs read 
 compact one.
 """
 
-import gzip
 import mmap
 import struct
-import zlib
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +16,7 @@ import numpy as np
 from pymavg.decoding.lattice import Lattice, gather
 from pymavg.decoding.lattice_format import fill, pack, scan
 from pymavg.errors import PymavgError
-from pymavg.files import atomic_open
+from pymavg.files import atomic_open, decompress
 from pymavg.kaldi.inputs import read_scp
 from pymavg.kaldi.rspecifier import parse_place
 
@@ -38,10 +36,10 @@ def read_lattices(path):
     path = str(path).removeprefix("ark:")
     try:
         data = Path(path).read_bytes()
-        data = gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
+        data = decompress(data, path) if data[:2] == b"\x1f\x8b" else data
     except FileNotFoundError:
         raise PymavgError(f"{path}: no such lattice archive; decode first") from None
-    except (OSError, EOFError, zlib.error) as error:
+    except OSError as error:
         raise PymavgError(f"{path}: cannot be read: {error}") from error
     position = 0
     while position < len(data):
@@ -91,7 +89,9 @@ def _build(start, num_states, column, costs, sequences, name):
     """Return the Lattice of arcs [source, target, ilabel, olabel]; those into state `num_states` are final weights."""
     if np.isnan(costs).any():
         raise PymavgError(f"{name}: a cost is not a number; the lattice is damaged: decode again")
-    kept = np.isfinite(costs).all(axis=1)
+    kept, none = np.isfinite(costs).all(axis=1), np.isposinf(costs).all(axis=1)
+    if not (kept | none).all():  # Kaldi's LatticeWeight has either two finite costs or none
+        raise PymavgError(f"{name}: arc {np.argmin(kept | none)}: one infinite cost; decode again")
     source, target, ilabel, olabel = column[kept].T
     if len(target) and (target.min() < 0 or target.max() > num_states or min(ilabel.min(), olabel.min()) < 0):
         raise PymavgError(f"{name}: a state or label is out of range; the lattice is damaged: decode again")

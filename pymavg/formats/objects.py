@@ -47,7 +47,8 @@ def _component(component):
     kind, (out, into) = type(component).__name__, component.dims
     told = [f"{component.marker[1:-1]} {into} -> {out}"]
     if kind == "Affine":
-        told.append(f"weight {component.weight.std():.4g} rms, bias {component.bias.mean():.4g} mean")
+        spread, mean = component.weight.std(dtype=float), component.bias.mean(dtype=float)
+        told.append(f"weight {spread:.4g} rms, bias {mean:.4g} mean")
         coefs = component.learn_rate_coef, component.bias_learn_rate_coef, component.max_norm
         if coefs != (1.0, 1.0, 0.0):
             told.append("learn-rate-coef {:g}, bias-learn-rate-coef {:g}, max-norm {:g}".format(*coefs))

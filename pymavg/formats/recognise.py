@@ -6,7 +6,7 @@ import zlib
 from pathlib import Path
 
 from pymavg.errors import PymavgError
-from pymavg.files import read_lines
+from pymavg.files import gzip_error, read_lines
 from pymavg.kaldi.encoding import BINARY_MARK
 from pymavg.kaldi.inputs import OpenFiles, open_stream, read_scp
 from pymavg.kaldi.nnet1 import KNOWN_MARKERS
@@ -55,6 +55,8 @@ def read_head(path):
     except FileNotFoundError:
         raise PymavgError(f"{path}: no such file") from None
     except (OSError, EOFError, zlib.error) as error:
+        if path.is_file() and not isinstance(error, PermissionError):
+            raise gzip_error(path, path.read_bytes(), error) from error
         raise PymavgError(f"{path}: cannot be read: {error}") from error
     if not head and not path.name.endswith(MAY_BE_EMPTY):
         raise PymavgError(f"{path}: is empty")
@@ -78,7 +80,9 @@ def recognise(path):
         return "audio", head, compressed
     key, blank, rest = head.partition(b" ")
     if blank and 0 < len(key) < 4096 and not key.split()[1:] and rest[:2] == BINARY_MARK:
-        return _archive(rest, path), head, compressed
+        return _archive(rest, path, len(key) + 1), head, compressed
+    if head and not blank and head.isascii() and Path(path).suffix == ".ark" and len(head.split()) == 1:
+        raise PymavgError(f"{path}:{len(head)}: an archive that ends within its first key; the file is cut")
     if blank and rest.startswith(OPENFST):
         return ("lattices" if b"lattice4" in rest[:40] else "FSTs"), head, compressed
     if b"\0" in head:
@@ -100,7 +104,7 @@ def _binary_object(head, path):
     raise PymavgError(f"{path}:2: begins with '{token}', no Kaldi file that is known; the file is damaged?")
 
 
-def _archive(rest, path):
+def _archive(rest, path, at=0):
     """Return the kind of an archive from its first entry."""
     kind = re.match(rb"\0B(FM|DM|CM|CM2|CM3|FV|DV) ", rest)
     if kind:
@@ -111,7 +115,7 @@ def _archive(rest, path):
             if size >= 0 and fits(rest, 7, size):
                 return name
         return "number pairs"
-    raise PymavgError(f"{path}: an archive whose first entry is nothing that is known; the file is damaged?")
+    raise PymavgError(f"{path}:{at}: an archive whose first entry is nothing that is known; the file is damaged?")
 
 
 def _is_integers(data, at, size):

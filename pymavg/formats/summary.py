@@ -18,7 +18,8 @@ class Numbers:
         finite = np.isfinite(values)
         self.count += values.size
         if not finite.all():
-            self.first_bad = self.first_bad if self.bad else where
+            if not self.bad:
+                self.first_bad = where or f"place {np.argmin(finite)}"
             self.bad += int(values.size - finite.sum())
             values = values[finite]
         if values.size:

@@ -17,6 +17,8 @@ from pymavg.kaldi.tables import read_token_map
 
 SPEAKERS = {"utt2spk": lambda t: len(set(t.values())), "spk2utt": len}
 
+INTEGERS = re.compile(r"-?\d+(:-?\d+)*")  # a file in .csl has colons
+
 
 def describe(path):
     """Return (title, lines) of a text file: by its name where that says what it is, by its content else."""
@@ -30,14 +32,16 @@ def describe(path):
     if name in ("utt2spk", "spk2utt", "text", "utt2num_frames", "utt2dur", "spk2gender", "segments", "reco2dur"):
         return _table(path, name)
     words = [line.split() for line in lines if line.strip()]
+    if name.endswith((".int", ".csl")) or name in ("num_jobs", "num_pdfs"):
+        _check_integers(path, lines)
     if not words:
         return "text without a word", []
-    if all(re.fullmatch(r"-?\d+(:-?\d+)*", word) for line in words for word in line):
+    if all(INTEGERS.fullmatch(word) for line in words for word in line):
         return _integers(words)
     if name.endswith(".ctm") or _is_ctm(words):
         return _ctm(words)
     if all(len(line) == 2 and _number(line[1]) is not None for line in words):
-        return _numbers(words)
+        return _numbers(path, words)
     return "text", [f"{len(lines)} lines of {sizes([len(w) for w in words])} words, first: {lines[0].strip()[:70]}"]
 
 
@@ -73,13 +77,21 @@ def _table(path, name):
         tokens = [word for words in table.values() for word in words.split()]
         lines.append(f"{len(tokens)} words, {len(set(tokens))} different")
     elif name in ("utt2num_frames", "utt2dur", "reco2dur"):
-        return _numbers([[key, value] for key, value in table.items()])
+        return _numbers(path, [[key, value] for key, value in table.items()])
     return f"{name} of {len(table)} lines", lines
 
 
 def _integers(words):
     values = [int(part) for line in words for word in line for part in word.split(":")]
     return "list of integers", [f"{len(words)} lines, {len(values)} numbers from {min(values)} to {max(values)}"]
+
+
+def _check_integers(path, lines):
+    words = {"nonword", "begin", "end", "internal", "singleton", "shared", "not-shared", "split", "not-split"}
+    for number, line in enumerate(lines, 1):
+        for word in line.split():
+            if not INTEGERS.fullmatch(word) and word not in words:  # word_boundary.int and roots.int have such words
+                raise PymavgError(f"{path}:{number}: whole numbers expected, found '{word[:40]}'")
 
 
 def _is_ctm(words):
@@ -98,11 +110,11 @@ def _number(text):
         return None
 
 
-def _numbers(words):
+def _numbers(path, words):
     numbers = Numbers()
-    for key, value in words:
+    for number, (key, value) in enumerate(words, 1):
         if _number(value) is None:
-            raise PymavgError(f"{key}: a number expected, found '{value[:40]}'")
+            raise PymavgError(f"{path}:{number}: {key}: a number expected, found '{value[:40]}'")
         numbers.add(np.array([float(value)]), key)
     return f"table of {len(words)} numbers", [
         f"keys: {some(w[0] for w in words)}",

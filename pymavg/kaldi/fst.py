@@ -85,19 +85,24 @@ class Fst:
         """Raise PymavgError, naming `name`, unless every state, label and cost is in range; return self."""
         labels = np.concatenate([self.ilabel, self.olabel])
         if self.num_arcs and (self.target.min() < 0 or self.target.max() >= self.num_states):
-            worst = self.target[np.argmax((self.target < 0) | (self.target >= self.num_states))]
-            problem = f"an arc leads to state {worst} of {self.num_states}"
+            arc = np.argmax((self.target < 0) | (self.target >= self.num_states))
+            problem = f"arc {arc} leads to state {self.target[arc]} of {self.num_states}"
         elif not (0 <= self.start < self.num_states or (self.start == -1 and self.num_states == 0)):
             problem = f"start state {self.start} of {self.num_states}"
         elif len(labels) and labels.min() < 0:
-            problem = f"label {labels.min()} is negative"
+            problem = f"label {labels.min()} is negative, of arc {np.argmin(labels) % self.num_arcs}"
         elif np.isnan(self.weight).any() or np.isnan(self.final).any():
-            problem = "a cost is not a number"
+            problem = f"the cost of {self._place(np.isnan)} is not a number"
         elif np.isneginf(self.weight).any() or np.isneginf(self.final).any():
-            problem = "a cost is minus infinity"
+            problem = f"the cost of {self._place(np.isneginf)} is minus infinity"
         else:
             return self
         raise PymavgError(f"{name}: {problem}; the FST is damaged: make it again")
+
+    def _place(self, wrong):
+        """Return the first arc or final state whose cost is `wrong`, in words."""
+        found = wrong(self.weight)
+        return f"arc {np.argmax(found)}" if found.any() else f"final state {np.argmax(wrong(self.final))}"
 
 
 def read_fst(path):
@@ -111,7 +116,7 @@ def read_fst(path):
     data = _read_bytes(path)
     fields, end = parse(data, 0, str(path))
     if end != len(data):
-        raise PymavgError(f"{path}: {len(data) - end} bytes after the end of the FST; the file is damaged")
+        raise PymavgError(f"{path}: byte {end}: {len(data) - end} bytes after the end of the FST; it is damaged")
     fst = Fst(**fields).check(str(path))
     if fst.num_states == 0:
         raise PymavgError(f"{path}: the FST has no states; make it again and look at the log")

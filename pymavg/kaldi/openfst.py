@@ -91,8 +91,8 @@ def parse(data, position=0, name="FST"):
     kind, arc_type, version = cursor.string(), cursor.string(), cursor.number("i")
     if kind not in ("vector", "const") or arc_type != "standard":
         raise PymavgError(
-            f"{name}: an FST of type '{kind}' with '{arc_type}' arcs; expected vector or const with standard "
-            "(tropical) arcs: convert it with fstconvert or fstmap"
+            f"{name}: byte {position}: an FST of type '{kind}' with '{arc_type}' arcs; expected vector or const with "
+            "standard (tropical) arcs: convert it with fstconvert or fstmap"
         )
     flags, _ = cursor.number("i"), cursor.number("Q")
     start, num_states, num_arcs = cursor.number("q"), cursor.number("q"), cursor.number("q")

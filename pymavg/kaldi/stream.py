@@ -8,14 +8,13 @@ matrix/kaldi-matrix.cc, matrix/kaldi-vector.cc, util/kaldi-holder-inl.h.
 Everything is checked against the bytes that are really there, so that a damaged size is an error and not an allocation.
 """
 
-import gzip
 import struct
-import zlib
 from pathlib import Path
 
 import numpy as np
 
 from pymavg.errors import PymavgError
+from pymavg.files import decompress
 from pymavg.kaldi.compressed import COMPRESSED, read_compressed
 from pymavg.kaldi.encoding import BINARY_MARK, PAIR, KaldiWriter
 from pymavg.kaldi.source import ByteSource
@@ -33,10 +32,10 @@ def open_reader(path):
     """
     try:
         data = Path(path).read_bytes()
-        data = gzip.decompress(data) if Path(path).suffix == ".gz" else data
+        data = decompress(data, path) if Path(path).suffix == ".gz" else data
     except FileNotFoundError:
         raise PymavgError(f"{path}: no such file") from None
-    except (OSError, EOFError, zlib.error) as error:
+    except OSError as error:
         raise PymavgError(f"{path}: cannot be read: {error}") from error
     if not data:
         raise PymavgError(f"{path}: is empty")

@@ -178,19 +178,20 @@ def read_transitions(reader):
 
 
 def _checked_model(reader, topology, tuples, log_prob):
-    name = reader.source.name
     if len(tuples) == 0 or tuples.min() < 0:
-        raise PymavgError(f"{name}: transition model without states or with negative numbers; the file is damaged")
+        raise reader.error("transition model without states or with negative numbers; the file is damaged")
     rows = tuples.tolist()
     if any(a >= b for a, b in zip(rows, rows[1:], strict=False)):
-        raise PymavgError(f"{name}: the transition-states are not in order; the file is damaged")
+        raise reader.error("the transition-states are not in order; the file is damaged")
     for phone, hmm_state, *_ in rows:
+        if phone not in topology.entry_of:
+            raise reader.error(f"phone {phone} is not in the topology; the file is damaged")
         if not topology.states(phone)[hmm_state : hmm_state + 1] or not topology.states(phone)[hmm_state].transitions:
-            raise PymavgError(f"{name}: phone {phone} has no emitting state {hmm_state}; the file is damaged")
+            raise reader.error(f"phone {phone} has no emitting state {hmm_state}; the file is damaged")
     count = 1 + sum(len(topology.states(phone)[hmm_state].transitions) for phone, hmm_state, *_ in rows)
     if len(log_prob) != count or not np.all(np.isfinite(log_prob)):
-        raise PymavgError(
-            f"{name}: {len(log_prob)} transition log-probabilities, expected {count} finite ones; the file is damaged"
+        raise reader.error(
+            f"{len(log_prob)} transition log-probabilities, expected {count} finite ones; the file is damaged"
         )
     return TransitionModel(topology, tuples, log_prob)
 
