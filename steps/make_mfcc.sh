@@ -73,7 +73,13 @@ $cmd JOB=1:"$nj" "$logdir/make_${type}_$name.JOB.log" \
   pymavg make-feats --type "$base" --config "$config" "${pitch_opts[@]}" --job JOB --num-jobs "$nj" \
   --compress "$compress" --allow-downsample "$allow_downsample" --allow-upsample "$allow_upsample" "$data" "$prefix.JOB"
 pymavg collect-feats --max-loss "$max_loss" "$data" "$prefix" "$nj"
+for conf in mfcc fbank plp pitch pitch_process fmllr; do # of the features of before; pymavg transcribe reads these
+  [ "$data/conf/$conf.conf" -ef "$config" ] || rm -f "$data/conf/$conf.conf"
+done
 cp "$config" "$data/conf/$base.conf"
-[ "$type" = "$base" ] || cp "$pitch_config" "$data/conf/pitch.conf"
+if [ "$type" != "$base" ]; then
+  cp "$pitch_config" "$data/conf/pitch.conf"
+  [ -z "$pitch_postprocess_config" ] || cp "$pitch_postprocess_config" "$data/conf/pitch_process.conf"
+fi
 
 echo "$0: made features of $data, $(wc -l <"$data/feats.scp") utterances"

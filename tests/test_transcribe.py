@@ -8,7 +8,8 @@ import pytest
 import soundfile
 
 from pymavg.cli import main
-from pymavg.decoding.transcribe import find_graph, pieces, without_digital_silence
+from pymavg.data.pitch import PitchExtractor
+from pymavg.decoding.transcribe import find_extractor, find_graph, pieces, without_digital_silence
 from pymavg.errors import PymavgError
 
 MFCC = "--use-energy=false\n--sample-frequency=8000\n--low-freq=20\n--high-freq=3700\n"
@@ -122,6 +123,33 @@ def test_mistakes_are_told(system, directory, capsys, tmp_path):
     assert "x.wav" in capsys.readouterr().err
     assert main(["transcribe", str(tmp_path), str(tmp_path / "x.wav")]) == 1
     assert "give --type" in capsys.readouterr().err
+
+
+def test_pitch_is_appended_as_in_training(directory, speech, tmp_path):
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "conf/plp.conf").write_text("--sample-frequency=8000\n")
+    (tmp_path / "conf/pitch.conf").write_text("--sample-frequency=8000\n")
+    samples, rate = speech
+    feats = {}
+    for name in ("default", "process"):
+        extractor = find_extractor(tmp_path)
+        feats[name] = extractor.compute(np.float32(samples * 32768), rate, "u")
+        (tmp_path / "conf/pitch_process.conf").write_text("--add-raw-log-pitch=true\n")
+    assert feats["default"].shape[1] == 13 + 3 and feats["process"].shape[1] == 13 + 4
+    alone = PitchExtractor(tmp_path / "conf/pitch.conf").compute(np.float32(samples * 32768))
+    np.testing.assert_array_equal(feats["default"][:, 13:], alone[: len(feats["default"])])
+    twice = extractor.compute(np.float32(np.repeat(samples, 2) * 32768), 2 * rate, "u")  # resampled
+    assert abs(len(twice) - len(feats["default"])) <= 1
+
+
+@pytest.mark.parametrize(("name", "said"), [("conf/fmllr.conf", "make_fmllr_feats.sh"), ("final.alimdl", "train_sat")])
+def test_adapted_systems_are_refused(directory, capsys, tmp_path, name, said):
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "conf/mfcc.conf").write_text(MFCC)
+    (tmp_path / name).touch()
+    assert main(["transcribe", str(tmp_path), "a.wav"]) == 1
+    message = capsys.readouterr().err
+    assert said in message and "fMLLR" in message and message.count("\n") == 1
 
 
 def test_the_graph_of_a_system_with_the_same_tree_is_found(system, tmp_path):

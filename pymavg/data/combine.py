@@ -2,7 +2,17 @@
 
 import shutil
 
-from pymavg.data.datadir import BY_SPEAKER, BY_UTTERANCE, REFERENCES, TABLES, DataDir, group, join_members, write_tables
+from pymavg.data.datadir import (
+    BY_SPEAKER,
+    BY_UTTERANCE,
+    REFERENCES,
+    TABLES,
+    DataDir,
+    copy_conf,
+    group,
+    join_members,
+    write_tables,
+)
 from pymavg.errors import PymavgError
 from pymavg.options import log
 
@@ -55,6 +65,7 @@ def copy(source, target, **names):
     """
     data = DataDir(source)
     write_tables(target, renamed_tables(data, **names))
+    copy_conf(source, target)
     for name in filter(data.has, REFERENCES):
         shutil.copy2(data.path / name, target)
     log(f"{target}: {len(data.utts)} utterances of {source}")

@@ -6,6 +6,7 @@ Without `segments` each recording of wav.scp is one utterance of the same name.
 """
 
 import os
+import shutil
 from functools import cached_property
 from pathlib import Path
 
@@ -162,6 +163,17 @@ class DataDir:
                 table = self.table(name)
                 kept[name] = {key: table[key] for key in keys if key in table}
         return kept | {"spk2utt": join_members(speakers)}
+
+
+def copy_conf(source, target):
+    """Copy conf/*.conf, which tell how the features were made (pymavg transcribe asks), to another data directory."""
+    source, target = Path(source, "conf"), Path(target, "conf")
+    for old in target.glob("*.conf") if source.is_dir() else ():
+        if not (source / old.name).exists():
+            old.unlink()
+    for conf in sorted(source.glob("*.conf")):
+        target.mkdir(exist_ok=True)
+        shutil.copyfile(conf, target / conf.name)
 
 
 def group(keys, key_of):

@@ -7,7 +7,7 @@ import shutil
 from collections import Counter
 from pathlib import Path
 
-from pymavg.data.datadir import TABLES, DataDir, group, write_tables
+from pymavg.data.datadir import TABLES, DataDir, copy_conf, group, write_tables
 from pymavg.errors import PymavgError
 from pymavg.files import atomic_open, read_lines
 from pymavg.options import log, warn
@@ -98,6 +98,7 @@ def subset(source, utts, target):
     if len(kept) < len(wanted):
         warn(f"{source} lacks {len(wanted) - len(kept)} of {len(wanted)} utterances; first: {min(wanted - set(kept))}")
     write_tables(target, data.select(kept))
+    copy_conf(source, target)
     log(f"{target}: {len(kept)} of {len(data.utts)} utterances of {source}")
 
 

@@ -16,6 +16,7 @@ from pymavg.data.containers import decode
 from pymavg.data.feature_config import KINDS
 from pymavg.data.features import FeatureExtractor
 from pymavg.data.pipeline import FeaturePipeline
+from pymavg.data.pitch import PitchExtractor, WithPitch
 from pymavg.data.speaker_cmvn import compute_speaker_stats
 from pymavg.decoding.acoustic import GmmAcoustic, NnetAcoustic
 from pymavg.decoding.decoder import Decoder
@@ -159,13 +160,14 @@ def pieces(samples, rate, longest=LONGEST):
 
 
 def find_extractor(exp, kind="", conf=""):
-    """Return the FeatureExtractor that an experiment's features were made with: of <exp>/conf, or as given.
+    """Return the extractor that an experiment's features were made with: as <exp>/conf says, or as given.
 
     Raises
     ------
     PymavgError
-        When the experiment does not say it and nothing is given.
+        When the experiment does not say it and nothing is given, or it wants features adapted to the speaker.
     """
+    refuse_adapted(exp)
     given = Path(conf) if conf else None
     if given and not kind:
         kind = next((k for k in KINDS if k in given.name), "")
@@ -179,7 +181,23 @@ def find_extractor(exp, kind="", conf=""):
         )
     extractor = FeatureExtractor(kind, given)
     extractor.config.allow_downsample = extractor.config.allow_upsample = True
-    return extractor
+    if not Path(exp, "conf/pitch.conf").exists():
+        return extractor
+    process = Path(exp, "conf/pitch_process.conf")
+    return WithPitch(extractor, PitchExtractor(Path(exp, "conf/pitch.conf"), process if process.exists() else None))
+
+
+def refuse_adapted(exp):
+    """Raise PymavgError where a system wants features adapted to the speaker, whose transforms are not at hand here."""
+    if Path(exp, "conf/fmllr.conf").exists():  # left by make_fmllr_feats.sh
+        found, step = "trained on features of steps/nnet/make_fmllr_feats.sh", "steps/nnet/decode.sh on such features"
+    elif Path(exp, "final.alimdl").exists() and not Path(exp, "final.nnet").exists():
+        found, step = "a speaker-adaptive GMM (train_sat.sh)", "steps/decode_fmllr.sh on a data directory"
+    else:
+        return
+    raise PymavgError(
+        f"{exp}: {found}; plain audio files have no fMLLR transforms: use {step}, or a system without adaptation"
+    )
 
 
 def find_graph(exp):

@@ -10,7 +10,9 @@ from pymavg.training import frontend
 
 COUNTS = "ali_train_pdf.counts"
 FROM_ALIGNMENT = ("final.mdl", "tree", "phones.txt")
-FROM_DATA = tuple(f"conf/{kind}.conf" for kind in KINDS)  # how the features were made: pymavg transcribe asks for it
+FROM_DATA = tuple(
+    f"conf/{name}.conf" for name in (*KINDS, "pitch", "pitch_process", "fmllr")
+)  # how the features were made: pymavg transcribe asks for it
 
 
 def write_inputs(exp, options, data, ali_dir, targets, anew=True):

@@ -47,5 +47,7 @@ $cmd JOB=1:"$nj" "$logdir/make_fmllr_feats_$name.JOB.log" \
   pymavg transform-feats --job JOB --num-jobs "$nj" --compress "$compress" \
   ${transform_dir:+--transform-dir "$transform_dir"} ${root:+--root "$root"} "$data" "$gmmdir" "$prefix.JOB"
 pymavg collect-feats "$target" "$prefix" "$nj"
+mkdir -p "$target/conf"
+echo "# features of $data as $gmmdir sees them${transform_dir:+, adapted by $transform_dir}" >"$target/conf/fmllr.conf"
 
 echo "$0: features of $data by $gmmdir${transform_dir:+ and $transform_dir} are in $target"
