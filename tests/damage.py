@@ -79,7 +79,10 @@ def shape(lines, path):
     if "(" not in title or title.startswith("script file") or "(ctm)" in title:
         return "text without counts" if path.suffix not in (".int", ".csl") else "list of integers"
     kept = [line for line in lines[1:] if not re.match(r"  (values|keys|finite|sum|double|highest)|.*e frames", line)]
-    values = r", weight .*|; highest word.*|, \d+ final.*|(, )?[\d.e+-]+ frames( -.*|, log.*)?$|, frames .*|, .* Hz|states, \d+ phones$"
+    values = (
+        r", weight .*|; highest word.*|, \d+ final.*|(, )?[\d.e+-]+ frames( -.*|, log.*)?$|, frames .*|, .* Hz"
+        r"|states, \d+ phones$"
+    )
     return [title, *(re.sub(values, "", line) for line in kept)]
 
 
