@@ -3,7 +3,7 @@
 import pytest
 
 from pymavg.data import hub5, swbd
-from pymavg.data.ldc import check_count, find_sphere
+from pymavg.data.ldc import check_count, check_whole, find_sphere
 from pymavg.errors import PymavgError
 from pymavg.files import read_lines
 from pymavg.tools import swbd_dict
@@ -117,6 +117,43 @@ def test_number_of_recordings(tmp_path, count, fits):
             check_count(tmp_path, (2435, 2438))
     if count == 1200:
         check_count(tmp_path, (2435, 2438), allow_partial=True)
+
+
+def test_links_to_nothing_and_folders_are_no_recordings(tmp_path, capsys):
+    (tmp_path / "sw02001.sph").touch()
+    (tmp_path / "sw02002.SPH").symlink_to("/mnt/cdrom/sw02002.SPH")
+    (tmp_path / "sw02003.sph").mkdir()
+    assert list(find_sphere(tmp_path)) == ["sw02001"]
+    assert "sw02002.SPH: links to /mnt/cdrom/sw02002.SPH, which is not there" in capsys.readouterr().err
+
+
+SPHERE = (
+    b"NIST_1A\n   1024\nsample_count -i 100\nchannel_count -i 2\nsample_n_bytes -i 1\nsample_coding -s4 %s\nend_head\n"
+)
+
+
+@pytest.mark.parametrize(
+    "coding, size, fault",
+    [
+        (b"ulaw", 1224, None),
+        (b"ulaw", 1223, "200 bytes of audio expected from byte 1024 on, 199 present; the file is cut"),
+        (b"ulaw,embedded-shorten-v2.00", 1100, "install sph2pipe"),
+        (b"ulaw", 0, "sw02001.sph: is empty"),
+        (b"ulaw", 10, "the file is damaged"),
+    ],
+)
+def test_recordings_are_whole(tmp_path, monkeypatch, coding, size, fault):
+    monkeypatch.setenv("PATH", str(tmp_path))  # no sph2pipe
+    for name in ("sw02001.sph", "sw02002.sph"):
+        (tmp_path / name).write_bytes((SPHERE % coding).ljust(1300, b"\xff")[:size])
+    if fault is None:
+        check_whole(find_sphere(tmp_path))
+        return
+    with pytest.raises(PymavgError, match=rf"{fault}.*\(and 1 more of 2\)"):
+        check_whole(find_sphere(tmp_path))
+    (tmp_path / "sph2pipe").touch(mode=0o755)  # reads what is compressed
+    if b"shorten" in coding:
+        check_whole(find_sphere(tmp_path))
 
 
 def test_dictionary_has_kaldis_form(tmp_path):

@@ -5,6 +5,7 @@ files' own headers. References: NIST SPHERE 2.6 header format; RIFF WAVE.
 """
 
 import io
+import shutil
 import struct
 
 import numpy as np
@@ -13,6 +14,7 @@ import soundfile
 from pymavg.errors import PymavgError
 
 BLOCK = 1 << 20  # samples read at a time
+SPHERE_HEADER = 1 << 14  # bytes that hold any header; 1024 in LDC's files
 FULL_SCALE = 32768  # samples come in the range of 16-bit integers, as everywhere in Kaldi
 _STREAMED = {0, 0xFFFFFFFF, 0x7FFFFFFF}  # sizes that programs write into a pipe, and nearby ones
 
@@ -42,7 +44,7 @@ def decode(data, name):
     if not data:
         raise PymavgError(f"{name}: is empty; audio expected")
     if data.startswith(b"NIST_1A"):
-        _check_sphere(data, name)
+        _check_sphere(data, len(data), name)
     elif data.startswith(b"RIFF"):
         data = _check_wave(data, name)
     try:
@@ -60,7 +62,21 @@ def decode(data, name):
     return samples * np.float32(FULL_SCALE), rate
 
 
-def _check_sphere(data, name):
+def check_sphere_file(path):
+    """Raise PymavgError for a SPHERE file that is empty, cut or of another kind; only its header is read.
+
+    The size of one with shorten compression is not known; it passes where sph2pipe can read it.
+    """
+    with open(path, "rb") as stream:
+        data = stream.read(SPHERE_HEADER)
+        size = stream.seek(0, io.SEEK_END)
+    if not data.startswith(b"NIST_1A"):
+        raise PymavgError(f"{path}: {'a SPHERE file expected, found another' if data else 'is empty; audio expected'}")
+    if not (b",embedded-shorten" in data and shutil.which("sph2pipe")):
+        _check_sphere(data, size, path)
+
+
+def _check_sphere(data, size, name):
     header_size = data[8:16].strip()
     if not header_size.isdigit():
         raise PymavgError(f"{name}: a SPHERE header size expected, found {header_size!r}; the file is damaged")
@@ -80,7 +96,7 @@ def _check_sphere(data, name):
         expected = int(fields["sample_count"]) * frame
     except (KeyError, ValueError):
         raise PymavgError(f"{name}: a SPHERE header with sample_count expected; the file is damaged") from None
-    _check_size(len(data), expected, int(header_size), name)
+    _check_size(size, expected, int(header_size), name)
 
 
 def _check_wave(data, name):

@@ -4,6 +4,7 @@ import os
 import re
 from pathlib import Path
 
+from pymavg.data.containers import check_sphere_file
 from pymavg.errors import PymavgError
 from pymavg.files import atomic_open
 from pymavg.options import log, warn
@@ -25,10 +26,15 @@ def walk(folder):
 
 
 def find_sphere(folder):
-    """Return {name without .sph: Path} of all SPHERE files below `folder`, in any case and on any number of disks."""
+    """Return {name without .sph: Path} of all SPHERE files below `folder`, in any case and on any number of disks.
+
+    A link to nothing (a disk that is not mounted) is no recording, and is told.
+    """
     found = {}
     for path in walk(folder):
-        if path.suffix.lower() == ".sph":
+        if path.suffix.lower() == ".sph" and not path.exists():
+            warn(f"{path}: links to {path.readlink()}, which is not there, and is not counted")
+        elif path.suffix.lower() == ".sph" and not path.is_dir():
             name = path.stem.lower()
             if name in found:
                 warn(f"{path}: {found[name]} has the same name and is used")
@@ -39,17 +45,47 @@ def find_sphere(folder):
 def check_count(folder, expected, allow_partial=False):
     """Say how many .sph files are below `folder`, and stop unless it is one of the numbers `expected`.
 
+    Returns
+    -------
+    found : dict of str to Path
+        See find_sphere.
+
     Raises
     ------
     PymavgError
         For none, and for another number unless `allow_partial` is true.
     """
-    found = len(find_sphere(folder))
+    recordings = find_sphere(folder)
+    found = len(recordings)
     numbers = " or ".join(map(str, expected))
     if found not in expected and not (allow_partial and found):
         remedy = "a disk is missing? (--allow-partial true to go on)" if found else "is it the corpus's folder?"
         raise PymavgError(f"found {found} of {numbers} .sph under {folder}: {remedy}")
     log(f"{folder}: {found} .sph files, {numbers} in the whole corpus")
+    return recordings
+
+
+def check_whole(recordings):
+    """Stop when recordings are empty, cut or no SPHERE, before hours of work; their headers tell, nothing is decoded.
+
+    Parameters
+    ----------
+    recordings : dict of str to Path
+
+    Raises
+    ------
+    PymavgError
+        With the first one and how many there are.
+    """
+    faults = []
+    for path in recordings.values():
+        try:
+            check_sphere_file(path)
+        except (OSError, PymavgError) as error:
+            faults.append(str(error))
+    if faults:
+        more = f" (and {len(faults) - 1} more of {len(recordings)})" if faults[1:] else ""
+        raise PymavgError(f"{faults[0]}{more}; copy it again from the disk")
 
 
 def write_data_dir(out, utterances, audio):

@@ -5,7 +5,7 @@ usage: pymavg check-ldc [options] <swbd-dir> <eval2000-speech> <eval2000-transcr
 """
 
 from pymavg.data.hub5 import find_layout
-from pymavg.data.ldc import check_count
+from pymavg.data.ldc import check_count, check_whole
 from pymavg.data.swbd import find_transcripts
 from pymavg.options import Parser, boolean, log
 
@@ -19,8 +19,8 @@ def main(argv):
     parser.add_argument("speech_dir", metavar="eval2000-speech")
     parser.add_argument("transcripts_dir", metavar="eval2000-transcripts")
     args = parser.parse_args(argv)
-    check_count(args.swbd_dir, (2435, 2438), args.allow_partial)
+    check_whole(check_count(args.swbd_dir, (2435, 2438), args.allow_partial))
     log(f"transcripts: {find_transcripts(args.transcripts or args.swbd_dir)}")
     speech, _, stms = find_layout(args.speech_dir, args.transcripts_dir)
-    check_count(speech, (40,), args.allow_partial)
+    check_whole(check_count(speech, (40,), args.allow_partial))
     log(f"reference: {stms[0]}")
